@@ -17,6 +17,7 @@ from tileproof.checking.contents import NOTHING, refusal, text_of
 from tileproof.checking.file import check_source
 from tileproof.checking.implemented import load_implemented
 from tileproof.checking.user_sources import unused
+from tileproof.judge.launches import check_launches, stated_launches
 from tileproof.judge.outcome import FileReport, Options
 from tileproof.report.values import Report, Unread
 from tileproof.rulebase.book import Rulebook
@@ -65,6 +66,8 @@ def check(
     rules: Iterable[Path] = (),
     explain_path: bool = False,
     thorough: bool = False,
+    block: int | Sequence[int] | None = None,
+    cluster: int | Sequence[int] | None = None,
 ) -> Report:
     """Check IR and PTX.
 
@@ -79,13 +82,21 @@ def check(
         explain_path: whether findings of the protocol show, as ``related`` places, their execution path.
         thorough: whether to take the larger budget for loops of unknown length and decisions that the text leaves open.
 
+        block, cluster: threads in a CTA and CTAs in a cluster, along x, or x and y, or x, y and z, of kernels whose
+            text does not say it.
+
     Raises:
         FileNotFoundError: no such file.
         RuleError: a rule file is wrong.
-        ValueError: no such contract or target.
+        ValueError: no such contract or target; no launch has such a block or cluster.
     """
     book = load_rules(rules)
-    options = Options(contract, target, tuple(select), tuple(ignore), explain_path=explain_path, thorough=thorough)
+    options = Options(
+        *(contract, target, tuple(select), tuple(ignore)),
+        explain_path=explain_path,
+        thorough=thorough,
+        launches=stated_launches(block, cluster),
+    )
     validate(book, options)
     jobs: list[str | Source] = []
     for item in inputs:
@@ -418,6 +429,7 @@ def validate(book: Rulebook, options: Options) -> None:
     for item in options.named:
         if item not in book.by_name and not any(code.startswith(item) for code in book.documented()):
             raise ValueError(f"unknown rule '{item}'; `tileproof rules list` shows all")
+    check_launches(book, options.launches)
 
 
 def expand(name: str) -> list[str]:

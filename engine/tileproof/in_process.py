@@ -101,25 +101,29 @@ def watch(
     """A new watch, added.
 
     Args:
-        options: of ``tileproof.check``: ``target``, ``contract``, ``select``, ``ignore``, ``thorough``.
+        options: of ``tileproof.check``: ``target``, ``contract``, ``select``, ``ignore``, ``thorough``,
+            ``block``, ``cluster``.
 
     Raises:
         ValueError: an unknown action, option, contract, target or rule.
     """
     from tileproof import api  # noqa: PLC0415
+    from tileproof.judge.launches import stated_launches  # noqa: PLC0415
     from tileproof.judge.outcome import Options  # noqa: PLC0415
 
     if action not in ACTIONS:
         raise ValueError(f"unknown action '{action}'; use {', '.join(ACTIONS)}")
-    unknown = options.keys() - {"target", "contract", "select", "ignore", "thorough"}
+    unknown = options.keys() - {"target", "contract", "select", "ignore", "thorough", "block", "cluster"}
     if unknown:
         raise ValueError(f"unknown options {', '.join(sorted(unknown))}; use those of tileproof.check")
     given = {
         name: tuple(value) if isinstance(value, Sequence) and name in ("select", "ignore") else value
         for name, value in options.items()
+        if name not in ("block", "cluster")
     }
+    launches = stated_launches(options.get("block"), options.get("cluster"))
     book = api.load_rules()
-    wanted = Options(**{"contract": "ptx", **given})  # type: ignore[arg-type]
+    wanted = Options(**{"contract": "ptx", "launches": launches, **given})  # type: ignore[arg-type]
     api.validate(book, wanted)
     found = Watch(action, lambda source: api.check_all(book, [source], wanted), remove)
     add(found)

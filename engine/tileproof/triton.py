@@ -19,7 +19,8 @@ def enable(action: str = "raise", **options: Any) -> Watch:
 
     Args:
         action: ``raise`` a ``KernelError`` where it is wrong, ``warn``, or only ``collect`` the reports.
-        options: ``target``, ``contract``, ``select``, ``ignore``, ``thorough`` as of ``tileproof.check``.
+        options: ``target``, ``contract``, ``select``, ``ignore``, ``thorough``, ``block``, ``cluster`` as of
+            ``tileproof.check``.
 
     Raises:
         ImportError: Triton is not installed, or is older than 3.4.

@@ -149,6 +149,7 @@ def test_config_shows_toml(here: Path):
     import tomllib  # noqa: PLC0415
 
     text = 'exclude = ["old/*"]\nrequire-verified = true\n[per-file-ignores]\n"k.*" = ["PR102"]\n'
+    text += '[launch]\n"*_rows" = { block = [32, 4], cluster = 2 }\n'
     (here / "tileproof.toml").write_text(text)
     shown = command("config").stdout
     assert shown.startswith(f"# {here / 'tileproof.toml'}\n")
@@ -162,6 +163,14 @@ def test_config_shows_toml(here: Path):
         ("per-file-ignores = 1", "'per-file-ignores' must be a table of lists of rules by patterns of file names"),
         ('severity = {PR102 = "off"}', "'severity' must be a table of error, warning or note by rules"),
         ("exclude = 1", "'exclude' must be a list of strings"),
+        ("launch = {k = 128}", "'launch' must be a table of block and cluster, such as 128 or [2, 1, 1], by kernels"),
+        *(
+            (
+                f"launch = {{k = {{ {said} }}}}",
+                "'launch' must be a table of block and cluster, such as 128 or [2, 1, 1], by kernels",
+            )
+            for said in ("block = 0", "block = [1, 2, 3, 4]", 'cluster = "no"', "threads = 128", "block = true")
+        ),
     ],
 )
 def test_a_broken_setting_is_named(here: Path, text: str, problem: str):

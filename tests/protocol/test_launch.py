@@ -7,11 +7,9 @@ from __future__ import annotations
 import pytest
 
 import tileproof
-from protocol.test_ptx_practices import REUSED, edited
 from tileproof.base.source import Source
 from tileproof.mlir.scanner import scan
-from tileproof.protocol.folding import Extents, Shape
-from tileproof.protocol.launch import Launch, Trial, launch, narrowed
+from tileproof.protocol.launch import Launch, launch
 from tileproof.protocol.verify import kernels
 
 BOOK = tileproof.load_rules()
@@ -225,72 +223,19 @@ def test_what_is_wrong_with_every_launch_is_an_error():
     assert [d.code for d in report.diagnostics if d.severity.value == "error"] == ["PR126"]
 
 
-@pytest.mark.parametrize("errors", [0, 1])
-@pytest.mark.parametrize(("right", "found"), [((4, 4, 1), True), ((4, 2, 1), True), ((3, 5, 1), False)])
-def test_clusters_of_powers_of_two_are_tried_before_others(right: tuple[int, int, int], found: bool, errors: int):
-    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
-
-    def tried(shape: Shape, short: bool) -> Trial:
-        good = shape.cluster == right
-        return Trial(10 * shape.ctas, 30 if good else 3, errors if good else 1, good and not errors)
-
-    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=1500)
-    assert (launched.shapes[0].cluster == right) is found
-    assert not launched.known
-
-
-@pytest.mark.parametrize(("budget", "every"), [(5000, True), (4000, False)])
-def test_clusters_that_cannot_all_be_tried_are_not_begun(budget: int, every: bool):
-    """Those of powers of two are, for the kernel may be right in one."""
-    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
-    asked: list[Shape] = []
-
-    def tried(shape: Shape, short: bool) -> Trial:
-        asked.append(shape)
-        return Trial(10 * shape.ctas, 3, 1, False)
-
-    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget)
-    assert launched.wrong_anyhow is every
-    assert (4, 4, 1) in {shape.cluster for shape in asked}
-    assert ((3, 5, 1) in {shape.cluster for shape in asked}) is every
-
-
-@pytest.mark.parametrize(("wrong", "chosen"), [({1, 2}, 4), (set(), 2)])
-def test_a_cluster_that_lacks_a_cta_is_not_the_one(wrong: set[int], chosen: int):
-    """One CTA and clusters of three lack the one that threads name; there nothing goes wrong, for nothing is done."""
-    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
-    asked: list[tuple[int, int, int]] = []
-
-    def tried(shape: Shape, short: bool) -> Trial:
-        asked.append(shape.cluster)
-        bad = shape.ctas in wrong
-        return Trial(10 * shape.ctas, 30, int(bad), not bad, shape.ctas % 2 == 1)
-
-    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=5000)
-    assert launched.shapes[0].ctas == chosen
-    assert len(asked) == len(set(asked))
-
-
-def test_a_cta_whose_warpgroups_multiply_is_no_smaller_than_one():
-    text = edited(REUSED, (".reqntid 128, 1, 1\n", ""))
-    (kernel,) = tileproof.check(text).files[0].kernels
-    assert [reason.case for reason in kernel.reasons] == ["assumed_block"]
-    report = tileproof.check(edited(text, ("  bar.sync 0;\n", "")))  # one warp alone would need no barrier
-    assert [reason.case for reason in report.files[0].kernels[0].reasons] == ["any_block"]
-    assert {one.code for one in report.diagnostics if one.severity.value == "error"} == {"PR111"}
+def test_the_user_says_what_the_text_does_not():
+    """The fifth warp that nothing names is there where the user says so, and is missing where the text does."""
+    hidden = text(more="").replace("%c4 = arith.constant 4 : i32", "%c3 = arith.constant 3 : i32")
+    hidden = hidden.replace("%tid =", f"{HIDDEN}\n    %tid =", 1)
+    assert not tileproof.check(hidden, block=160).diagnostics
+    assert "PR126" in {d.code for d in tileproof.check(hidden, block=(128, 1)).diagnostics}
+    said = hidden.replace("{gpu.kernel", "{gpu.kernel, nvvm.reqntid = array<i32: 128, 1, 1>", 1)
+    assert "PR126" in {d.code for d in tileproof.check(said, block=160).diagnostics}
 
 
 @pytest.mark.parametrize(
-    ("brief", "hanging", "known"), [(True, {1, 4}, True), (False, {1, 4}, False), (True, {1}, False)]
+    "given", [{"block": 2048}, {"block": "no"}, {"block": 0}, {"cluster": (4, 8)}, {"cluster": ()}]
 )
-def test_the_only_cluster_in_which_a_short_run_ends_is_the_one(brief: bool, hanging: set[int], known: bool):
-    """Of a kernel whose long runs have no end; an error in it does not make it one for other clusters."""
-    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2, 4)]
-
-    def tried(shape: Shape, short: bool) -> Trial:
-        hangs = shape.ctas in hanging
-        return Trial(10 * shape.ctas, 40 if hangs else 30, 1, False, False, hangs, brief)
-
-    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=100)
-    assert launched.cluster_known is known
-    assert not known or launched.shapes[0].ctas == 2
+def test_no_launch_has_such_a_block_or_cluster(given: dict[str, object]):
+    with pytest.raises(ValueError, match=r"too large|positive numbers"):
+        tileproof.check(text(more=""), **given)

@@ -52,7 +52,7 @@ ROWS = (
 def test_threads_lie_in_rows_where_a_kernel_asks_for_its_row(bound: str):
     text = ROWS.format(bound=bound, axis="y", again="")
     assert codes(text) == set()
-    assert reasons(text) == {"assumed_block": "declare it: .reqntid 32, 4, 1"}
+    assert reasons(text) == {"assumed_block": "declare it: .reqntid 32, 4, 1; or say it: --block 32,4,1"}
 
 
 @pytest.mark.parametrize(("most", "declared"), [(128, "32, 1, 4"), (384, "128, 1, 3")])
@@ -60,7 +60,8 @@ def test_rows_lie_along_the_third_dimension_where_a_kernel_asks_for_that_alone(m
     """As in XQA of FlashInfer, where a row is a warpgroup."""
     text = ROWS.format(bound=f".maxntid {most}, 1, 1", axis="z", again="")
     assert codes(text) == set()
-    assert reasons(text) == {"assumed_block": f"declare it: .reqntid {declared}"}
+    said = declared.replace(" ", "")
+    assert reasons(text) == {"assumed_block": f"declare it: .reqntid {declared}; or say it: --block {said}"}
 
 
 def test_rows_do_not_hide_what_is_wrong_in_all_of_them():

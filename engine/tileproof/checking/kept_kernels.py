@@ -25,6 +25,7 @@ from tileproof.base.records import dataclass, field
 from tileproof.base.source import Span
 from tileproof.checking import kept_outcomes
 from tileproof.checking.kept_outcomes import Elsewhere, Kept, digest, line, with_lines
+from tileproof.judge.launches import of_kernel
 from tileproof.judge.outcome import Options
 from tileproof.mlir.ir import Attribute, Operation
 from tileproof.protocol.runs import Outcome
@@ -57,9 +58,9 @@ class Kernels:
             Unstructured: as of ``verify_function``.
         """
         explain, thorough = self.options.explain_path, self.options.thorough
-        read = self.read(function)
-        alike = digest(str(explain), str(thorough), read.text)
-        equal = digest(str(explain), str(thorough), read.text, read.written)
+        read, said = self.read(function), of_kernel(self.options.launches, function.name)
+        alike = digest(str(explain), str(thorough), str(said), read.text)
+        equal = digest(str(explain), str(thorough), str(said), read.text, read.written)
         for name in (alike, equal):
             content = self.kept.get(name)
             if content is None:
@@ -69,7 +70,7 @@ class Kernels:
                 found = with_lines(found, lambda at: f"<at {read.outside(at, at + 1).start}>")
                 self.kept.memory.add(name, content)
                 return found
-        outcome = verify_function(self.book, self.graphs.whole(function), explain, thorough, line)
+        outcome = verify_function(self.book, self.graphs.whole(function), explain, thorough, line, said=said)
         if outcome is not None:
             with suppress(Elsewhere):
                 content = _written(with_lines(outcome, lambda at: f"<at {read.inside(Span(at, at + 1))[0]}>"), read)

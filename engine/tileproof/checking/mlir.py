@@ -37,6 +37,7 @@ from tileproof.dialects.wellformed import malformed, with_error
 from tileproof.evaluate.python import Judge
 from tileproof.judge import target
 from tileproof.judge.coverage import KernelCoverage
+from tileproof.judge.launches import of_kernel
 from tileproof.judge.messages import render
 from tileproof.judge.outcome import FileReport, Options, errors_in, finding, finish
 from tileproof.judge.spans import span_of
@@ -479,7 +480,12 @@ class _Check:
         kept = Functions(self.book, self.source, self.aliases, self.options).outcome
         operations = self.scan.module.operations
         for outcome in verify_protocol(
-            self.book, operations, self.aliases, explain=explain, thorough=thorough, line=line, kept=kept
+            *(self.book, operations, self.aliases),
+            explain=explain,
+            thorough=thorough,
+            line=line,
+            kept=kept,
+            said=partial(of_kernel, self.options.launches),
         ):
             for fault in outcome.faults:
                 self.diagnostics.append(diagnostic(self.book, self.source, fault))

@@ -7,6 +7,7 @@ The nearest file wins, and holds alone. In one folder ``tileproof.toml`` comes b
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 LISTS = ("select", "ignore", "rules", "exclude")
 WORDS = ("target", "contract", "fail-on", "baseline")
 SWITCHES = ("require-verified",)
-TABLES = ("per-file-ignores", "severity")
+TABLES = ("per-file-ignores", "severity", "launch")
 KEYS = (*LISTS, *WORDS, *SWITCHES, *TABLES)
 LEVELS = ("error", "warning", "note")
 
@@ -38,6 +39,7 @@ class Config:
         path: the file that has them; None where no file does.
         rules: folders with the project's own rule files.
         exclude: files that are not checked, as patterns of their names from the folder of ``path``.
+        launch: patterns of names of kernels, each with the block and the cluster of those whose text does not say it.
         per_file_ignores: patterns of names, and the rules that are not reported for such files.
         severity: codes or names of rules with the severity that they have here.
         baseline: the file with the findings that are known.
@@ -55,6 +57,7 @@ class Config:
     require_verified: bool = False
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     severity: tuple[tuple[str, str], ...] = ()
+    launch: tuple[tuple[str, dict[str, Any]], ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -63,7 +66,8 @@ class Config:
 
     def options(self) -> Options:
         """How to check here."""
-        from tileproof.base.diagnostic import Severity  # noqa: PLC0415  `tileproof config` needs neither
+        from tileproof.base.diagnostic import Severity  # noqa: PLC0415  `tileproof config` needs none of these
+        from tileproof.judge.launches import StatedLaunch, dimensions  # noqa: PLC0415
         from tileproof.judge.outcome import Options  # noqa: PLC0415
 
         return Options(
@@ -74,6 +78,10 @@ class Config:
             root=str(self.folder),
             per_file_ignores=self.per_file_ignores,
             severities=tuple((rule, Severity(level)) for rule, level in self.severity),
+            launches=tuple(
+                StatedLaunch(pattern, **{what: dimensions(numbers) for what, numbers in said.items()})
+                for pattern, said in self.launch
+            ),
         )
 
 
@@ -120,7 +128,8 @@ def _read(path: Path, text: str) -> Config:
         settings["baseline"] = path.parent / settings["baseline"]
     ignores = settings.get("per_file_ignores", {})
     settings["per_file_ignores"] = tuple((pattern, tuple(codes)) for pattern, codes in ignores.items())
-    settings["severity"] = tuple(settings.get("severity", {}).items())
+    for name in ("severity", "launch"):
+        settings[name] = tuple(settings.get(name, {}).items())
     return Config(path, **settings)
 
 
@@ -151,9 +160,22 @@ def _problem(name: str, value: object) -> str | None:
     if name == "severity":
         fine = isinstance(value, dict) and all(one in LEVELS for one in value.values())
         return None if fine else f"'{name}' must be a table of {', '.join(LEVELS[:-1])} or {LEVELS[-1]} by rules"
+    if name == "launch":
+        fine = isinstance(value, dict) and all(map(_is_launch, value.values()))
+        return None if fine else f"'{name}' must be a table of block and cluster, such as 128 or [2, 1, 1], by kernels"
     if name in LISTS:
         return None if _is_words(value) else f"'{name}' must be a list of strings"
     return None if isinstance(value, str) else f"'{name}' must be a string"
+
+
+def _is_launch(value: object) -> bool:
+    from tileproof.judge.launches import dimensions  # noqa: PLC0415  few projects say it
+
+    if not isinstance(value, dict) or not value.keys() <= {"block", "cluster"}:
+        return False
+    with suppress(ValueError):
+        return all(map(dimensions, value.values()))
+    return False
 
 
 def _is_words(value: object) -> bool:

@@ -24,6 +24,7 @@ from tileproof.cli.options import (
 if TYPE_CHECKING:
     from tileproof.base.diagnostic import Severity
     from tileproof.base.source import Source
+    from tileproof.judge.launches import StatedLaunch
     from tileproof.judge.outcome import Options
     from tileproof.report.values import Report, Unread
     from tileproof.rulebase.book import Rulebook
@@ -72,6 +73,8 @@ class Wanted:
         require_verified: bool = False,
         statistics: bool = False,
         thorough: bool = False,
+        block: str | None = None,
+        cluster: str | None = None,
         split: bool = False,
         verify: bool = False,
         explain_path: bool = False,
@@ -88,6 +91,7 @@ class Wanted:
         book, rules = load_rules(folders)
         project = settings.find(Path.cwd())
         here = project.options()
+        launches = () if block is None is cluster else _launches(block, cluster)
         options = replace(
             here,
             contract=contract or here.contract,
@@ -100,6 +104,7 @@ class Wanted:
             statistics=statistics,
             thorough=thorough,
             state="" if anew else state_of(rules),
+            launches=(*launches, *here.launches),
             severities=(*here.severities, *map(_severity, severities)),
         )
         threshold = fail_on or project.fail_on or "error"
@@ -199,6 +204,19 @@ def check_files(wanted: Wanted, names: tuple[str, ...]) -> int:
     """Check files, directories, globs, or - for standard input, and report; the exit status."""
     report = wanted.check([item for name in names for item in inputs(name)])
     return wanted.report(report)
+
+
+def _launches(block: str | None, cluster: str | None) -> tuple[StatedLaunch, ...]:
+    from tileproof.judge.launches import StatedLaunch, dimensions  # noqa: PLC0415
+
+    said: dict[str, tuple[int, int, int]] = {}
+    for name, text in (("block", block), ("cluster", cluster)):
+        if text is not None:
+            try:
+                said[name] = dimensions(text)
+            except ValueError as error:
+                fail(f"--{name}: {error}")
+    return (StatedLaunch("*", **said),) if said else ()
 
 
 def _severity(text: str) -> tuple[str, Severity]:

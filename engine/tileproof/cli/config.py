@@ -31,10 +31,14 @@ def config(form: str) -> None:
         return
     click.echo(f"# {found.path}" if found.path else "# no tileproof.toml, and no [tool.tileproof] in a pyproject.toml")
     for key, value in values.items():
-        shown = "# not set" if value in (None, [], {}) else json.dumps(value)
-        if isinstance(value, dict) and value:
-            shown = f"{{ {', '.join(f'{json.dumps(name)} = {json.dumps(one)}' for name, one in value.items())} }}"
-        click.echo(f"{key} = {shown}" if not shown.startswith("#") else f"# {key}")
+        click.echo(f"# {key}" if value in (None, [], {}) else f"{key} = {_toml(value)}")
+
+
+def _toml(value: Any) -> str:
+    """A setting as TOML has it, in a line."""
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    return f"{{ {', '.join(f'{json.dumps(name)} = {_toml(one)}' for name, one in value.items())} }}"
 
 
 def _plain(value: Any) -> Any:

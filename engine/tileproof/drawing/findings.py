@@ -90,7 +90,11 @@ class _File:
             try:
                 options = self.report.options
                 self.kernels = kernels_of(
-                    self.report.book, self.source, contract=options.contract, thorough=options.thorough
+                    self.report.book,
+                    self.source,
+                    contract=options.contract,
+                    thorough=options.thorough,
+                    launches=options.launches,
                 )
             except NoPicture:
                 self.kernels = []

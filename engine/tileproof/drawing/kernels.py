@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source, Span
 from tileproof.dataflow.checks import check_threads
 from tileproof.drawing.picture import NoPicture
+from tileproof.judge.launches import StatedLaunch, of_kernel
 from tileproof.memory.tensor_maps import kernel_name
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
@@ -65,13 +67,18 @@ class Kernel:
 
 
 def kernels_of(
-    book: Rulebook, source: Source, wanted: str | None = None, contract: str = "ptx", thorough: bool = False
+    book: Rulebook,
+    source: Source,
+    wanted: str | None = None,
+    contract: str = "ptx",
+    thorough: bool = False,
+    launches: Sequence[StatedLaunch] = (),
 ) -> list[Kernel]:
     """The kernels of IR or PTX that use a protocol and could be run, in textual order.
 
     Args:
         wanted: the name of the only one, or its number among those with a protocol, from 1.
-        contract, thorough: as of ``check``.
+        contract, thorough, launches: as of ``check``.
 
     Raises:
         NoPicture: the text is malformed, or no module.
@@ -89,7 +96,7 @@ def kernels_of(
         return source.position(operation.name_span.start).line
 
     if is_ptx(source):
-        for one in _of_ptx(book, source, contract, thorough, line):
+        for one in _of_ptx(book, source, contract, thorough, launches, line):
             keep(*one)
         return found
     read = scan(source)
@@ -101,13 +108,20 @@ def kernels_of(
     def seen(outcome: Outcome, study: Study) -> None:
         keep(kernel_name(outcome.kernel) or "", study, list(map(_finding, outcome.faults)), ())
 
-    for _ in verify(book, read.module.operations, read.module.aliases, thorough=thorough, line=line, seen=seen):
+    said = partial(of_kernel, launches)
+    operations, aliases = read.module.operations, read.module.aliases
+    for _ in verify(book, operations, aliases, thorough=thorough, line=line, seen=seen, said=said):
         pass
     return found
 
 
 def _of_ptx(
-    book: Rulebook, source: Source, contract: str, thorough: bool, line: Callable[[Operation], int]
+    book: Rulebook,
+    source: Source,
+    contract: str,
+    thorough: bool,
+    launches: Sequence[StatedLaunch],
+    line: Callable[[Operation], int],
 ) -> Iterator[tuple[str, Study, list[Finding], list[Finding]]]:
     """The kernels of a PTX module by their names, with their findings and those that are not confirmed."""
     module = read_module(book, source)
@@ -124,7 +138,12 @@ def _of_ptx(
         try:
             graph = graphs.whole(function)
             verify_function(
-                book, graph, thorough=thorough, line=line, seen=lambda outcome, study: done.append((outcome, study))
+                book,
+                graph,
+                thorough=thorough,
+                line=line,
+                seen=lambda outcome, study: done.append((outcome, study)),
+                said=of_kernel(launches, function.name),
             )
         except Unstructured:
             continue

@@ -12,6 +12,7 @@ from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source, Span
 from tileproof.judge import suppressions
 from tileproof.judge.coverage import KernelCoverage
+from tileproof.judge.launches import StatedLaunch
 from tileproof.judge.suppressions import Suppression
 from tileproof.judge.target import Target
 from tileproof.rulebase.book import Rulebook
@@ -31,6 +32,7 @@ class Options:
         explain_path: whether findings of the protocol show their execution path.
         mend: whether hints give the nearest legal form of an illegal atom, found by Z3.
         thorough: whether to take the larger budget for loops of unknown length and decisions that the text leaves open.
+        launches: with how many threads and CTAs kernels run whose text does not say it.
         statistics: whether reports count findings by rule, kernels by status, and steps.
         root: the folder from which patterns of file names count.
         per_file_ignores: patterns of file names (``*`` also matches ``/``), each with what is not reported for files
@@ -53,6 +55,7 @@ class Options:
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     severities: tuple[tuple[str, Severity], ...] = ()
     state: str = ""
+    launches: tuple[StatedLaunch, ...] = ()
 
     def current(self, book: Rulebook) -> Options:
         """The same with the codes of rules that are chosen by a name that they had before."""

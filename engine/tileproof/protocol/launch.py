@@ -7,7 +7,7 @@ that of the launch that speaks best for the kernel, so that no error rests on an
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TypeAlias
 
@@ -28,12 +28,12 @@ from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import Stated, state
 
 Three: TypeAlias = "tuple[int, int, int]"
+Said: TypeAlias = "tuple[Three | None, Three | None]"  # of a kernel by the user: its block and its cluster
 Global: TypeAlias = (
     "tuple[int, int, bool]"  # what defines some global memory: the operation by ``id``, which value of it
 )
 
 IN_ROWS = "ptx.in_rows"  # an attribute of a kernel that asks in which row of its CTA a thread is, along which dimension
-_MOSTLY = 0.8  # of the steps that a launch executes at most: one in which threads wait for ever may do more
 _DIMENSIONS = regex(r"\d+")
 _CALLEE = regex(r"@[\w$.-]+(?:::@([\w$.-]+))?")
 _BLOCKS = ("nvvm.reqntid", "gpu.known_block_size")
@@ -49,6 +49,22 @@ _POSSIBLE_CLUSTERS = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (4, 1, 1))
 
 
 @dataclass(frozen=True, slots=True)
+class Blocks:
+    """With how many threads in a CTA a kernel goes right, of all numbers of whole warps that it may have.
+
+    Numbers that no launch can have are in neither: a warp would reach for what is another warp's.
+
+    Attributes:
+        right, wrong: numbers of threads, in order.
+        codes: the findings of runs with wrong ones, in order.
+    """
+
+    right: tuple[int, ...]
+    wrong: tuple[int, ...]
+    codes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Launch:
     """The launches of a kernel.
 
@@ -60,6 +76,7 @@ class Launch:
         ptx: whether the text is PTX.
         wrong_anyhow: whether something goes wrong with every number of CTAs of a cluster.
         wrong_in_any_block: whether something goes wrong with every number of whole warps.
+        blocks: with which of them it goes right, where that is known of all.
     """
 
     shapes: tuple[Shape, ...]
@@ -68,6 +85,7 @@ class Launch:
     ptx: bool = False
     wrong_anyhow: bool = False
     wrong_in_any_block: bool = False
+    blocks: Blocks | None = None
 
     @property
     def known(self) -> bool:
@@ -80,6 +98,12 @@ class Launch:
         if self.wrong_in_any_block:
             most = hardware.limit(book, "cta_threads")
             yield "any_block", state(book, "PR190", "any_block", threads=shape.threads, most=most)
+        elif self.blocks is not None:
+            if self.blocks.wrong:
+                right, wrong = (in_ranges(one, shape.warp) for one in (self.blocks.right, self.blocks.wrong))
+                codes, threads = ", ".join(self.blocks.codes), shape.threads
+                said = state(book, "PR190", "ptx_blocks", threads=threads, right=right, wrong=wrong, codes=codes)
+                yield "assumed_block", said
         elif not self.block_known and shape.block[0] < shape.threads:
             x, y, z = shape.block
             yield "assumed_block", state(book, "PR190", "ptx_rows", x=x, y=y, z=z)
@@ -95,103 +119,15 @@ class Launch:
             yield "assumed_cluster", state(book, "PR190", cluster, ctas=shape.ctas, x=x, y=y, z=z)
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """How a run of a kernel went.
-
-    Attributes:
-        work: the instructions that it took.
-        steps: the steps of the protocol that it executed.
-        errors: how many stand.
-        right: whether nothing goes wrong.
-        beyond: whether threads named a CTA that the cluster does not have.
-        hangs: whether threads wait for ever: they may because of the cluster.
-        brief: whether it had few tiles, because the long run has no end.
-    """
-
-    work: int
-    steps: int
-    errors: int
-    right: bool
-    beyond: bool = False
-    hangs: bool = False
-    brief: bool = False
-
-
-def narrowed(
-    book: Rulebook, launched: Launch, tried: Callable[[Shape, bool], Trial], budget: int, pairs: bool = False
-) -> Launch:
-    """The launches of a kernel in PTX with one cluster: the first with which a run does most.
-
-    Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them;
-    nor where it comes to the end of a short run with one number alone, and hangs with all others: a long one has none.
-    Where it goes right with none, that with which it goes furthest shows what is wrong, or what may be.
-
-    Args:
-        tried: a run in one way, to its end or to the first error.
-        budget: the instructions of all runs in rare clusters; it ends where what is left cannot be enough, by the least
-            that a CTA took, but not before all clusters of a power of two were tried.
-        pairs: whether CTAs work in pairs, so that their number is even.
-    """
-    block = launched.shapes[0].block
-    usual = [one for one in launched.shapes if one.block == block]
-    usual = [one for one in usual if not (pairs and one.ctas % 2)] or usual
-    if launched.cluster_known or len(usual) == 1:
-        return launched
-    done = {one: tried(one, False) for one in usual}
-    done = {one: trial for one, trial in done.items() if not trial.beyond} or done
-    clusters = list(done)
-    free = [one for one, trial in done.items() if not trial.hangs]
-    if len({one.ctas for one in free}) == 1 and len(done) == len(usual) and all(done[one].brief for one in free):
-        return replace(launched, shapes=_all_in(launched, free[0]), cluster_known=True)
-    if all(one.errors for one in done.values()):
-        rest = list(_rare(book, usual, pairs))
-        least = budget  # instructions that a CTA takes up to the first error
-        while rest:
-            rare = rest.pop(0)
-            trial = tried(rare, True)
-            if not trial.beyond:
-                done[rare] = trial
-            budget -= trial.work
-            least = min(least, trial.work // rare.ctas)
-            needed = least * sum(one.ctas for one in rest) if all(map(_unusual, rest)) else 0
-            if budget < needed or not (trial.errors or trial.beyond):
-                break  # the rest is not tried: what is right is assumed
+def in_ranges(numbers: Sequence[int], step: int) -> str:
+    """Numbers in order, those that follow each other by a step as a range."""
+    ranges: list[list[int]] = []
+    for one in numbers:
+        if ranges and one == ranges[-1][-1] + step:
+            ranges[-1][1:] = [one]
         else:
-            most = max(one.steps for one in done.values())
-            chosen = min(
-                done,
-                key=lambda one: (
-                    done[one].steps < _MOSTLY * most,
-                    *(done[one].hangs, -done[one].steps, done[one].errors),
-                ),
-            )
-            return replace(launched, shapes=_all_in(launched, chosen), wrong_anyhow=True)
-    most = max(one.steps if one.right else 0 for one in done.values())
-    as_good = [one for one, trial in done.items() if trial.right and trial.steps == most > 0]
-    furthest = max(done, key=lambda one: (done[one].steps, -done[one].errors))
-    if not as_good and done[furthest].steps > done[clusters[0]].steps:
-        return replace(launched, shapes=(furthest,))  # no other block: nothing is found where a cluster is assumed
-    chosen = as_good[0] if as_good else clusters[0]
-    alone = {one.ctas for one in as_good} == {chosen.ctas} or as_good == clusters
-    alone = alone and len(done) == len(clusters)
-    return replace(launched, shapes=_all_in(launched, chosen), cluster_known=alone)
-
-
-def _rare(book: Rulebook, usual: Sequence[Shape], pairs: bool) -> Iterator[Shape]:
-    """The launches in all other clusters of x and y: those of powers of two first, and of them the small ones."""
-    most = hardware.limit(book, "cluster_ctas")
-    both = ((x, y) for x in range(1, most + 1) for y in range(1, most // x + 1))
-    known = {one.cluster for one in usual}
-    found = [replace(usual[0], cluster=(x, y, 1)) for x, y in both if not (pairs and x * y % 2)]
-    yield from sorted(
-        (one for one in found if one.cluster not in known), key=lambda one: (_unusual(one), one.ctas, one.cluster)
-    )
-
-
-def _unusual(shape: Shape) -> bool:
-    """Whether the CTAs of a cluster are no power of two: hardly a kernel is made for such, and they come last."""
-    return shape.ctas.bit_count() > 1
+            ranges.append([one])
+    return ", ".join(" to ".join(map(str, one)) for one in ranges)
 
 
 def least_threads(book: Rulebook, inside: Sequence[Operation]) -> int:
@@ -202,27 +138,6 @@ def least_threads(book: Rulebook, inside: Sequence[Operation]) -> int:
     operations, together = Operations.of(book), {one[1:] for one in book.enums["warpgroup_step"].members}
     warps = hardware.limit(book, "group_warps") if any(operations.step(one.name) in together for one in inside) else 1
     return warps * hardware.limit(book, "warp_threads")
-
-
-def rare_blocks(book: Rulebook, launched: Launch, least: int, counts: Set[int] = frozenset()) -> Iterator[Shape]:
-    """The launches in all other numbers of whole warps from so many threads on, small ones first.
-
-    Args:
-        counts: other numbers of threads, of which the last warp is none.
-    """
-    usual, most = launched.shapes[0], hardware.limit(book, "cta_threads")
-    known = {one.threads for one in launched.shapes}
-    row = usual.block[0] if usual.block[1] > 1 else 0
-    parts = () if row else sorted(one for one in counts if one % usual.warp and least <= one <= most)
-    for threads in (*range(least, most + 1, usual.warp), *parts):
-        if threads not in known:
-            yield replace(usual, block=(row, threads // row, 1) if row else (threads, 1, 1))
-
-
-def _all_in(launched: Launch, chosen: Shape) -> tuple[Shape, ...]:
-    """One way to launch a kernel, and the other blocks in the cluster of that."""
-    others = (replace(one, cluster=chosen.cluster) for one in launched.shapes if one.block != chosen.block)
-    return chosen, *others
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +155,12 @@ def launch(
     inside: Sequence[Operation],
     operations: Sequence[Operation],
     aliases: Mapping[str, Alias],
+    said: Said = (None, None),
 ) -> Launch:
     """How a kernel is launched.
 
     Args:
+        said: what the user says: it holds where the text does not say it, or says how many threads there are at most.
         inside: the operations of the kernel, whose allocations give the depth of the deepest ring.
         operations: those of the module, whose host code may launch the kernel.
     """
@@ -252,6 +169,10 @@ def launch(
     if block is None or cluster is None:
         hosts = _hosts(book, kernel, operations)
         stated = tuple(dict.fromkeys(_Stated(block or one.block, cluster or one.cluster) for one in hosts)) or stated
+    bound = _three(kernel, "nvvm.maxntid")
+    if said[0] is not None and (bound is None or prod(said[0]) <= prod(bound)):
+        stated = tuple(_Stated(said[0] if bound else one.block or said[0], one.cluster) for one in stated)
+    stated = tuple(_Stated(one.block, one.cluster or said[1]) for one in stated)
     warp = hardware.limit(book, "warp_threads")
     if all(one.cluster is None for one in stated) and not _holds(book, "cluster_word", inside, aliases):
         stated = tuple(_Stated(one.block, (1, 1, 1)) for one in stated)

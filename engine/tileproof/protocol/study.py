@@ -97,6 +97,13 @@ class Study:
     jobs: dict[int, bool] = field(default_factory=dict)  # whether loops take jobs, by the place of their check
     results: Results = field(default_factory=dict)  # of functions, for the next run
 
+    def launched_as(self, shape: Shape) -> Study:
+        """A study of another launch, whose runs suppose what those of this one do."""
+        one = Study(self.book, self.kernel, self.compiled, shape, self.module, dict(self.actions), False, self.thorough)
+        one.ptx, one.whole, one.units, one.given = self.ptx, self.whole, self.units, self.given
+        one.stored, one.jobs = self.stored, self.jobs
+        return one
+
     def limit(self, name: str) -> int:
         """A limit of the exploration."""
         return limit(self.book, name, self.thorough, self.ptx)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import lru_cache, partial
 from itertools import chain
@@ -16,6 +16,7 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, replace
 from tileproof.dialects.operands import resolve
 from tileproof.dialects.operations import Operations
+from tileproof.evaluate import hardware
 from tileproof.memory.tensor_maps import Arguments, kernel_arguments, kernel_name
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.protocol.actions import ACTIONS, Action
@@ -27,7 +28,8 @@ from tileproof.protocol.dependents import early_reads, overlapping
 from tileproof.protocol.faults import HAZARDS
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.judging import conclude
-from tileproof.protocol.launch import Launch, Trial, launch, least_threads, narrowed, rare_blocks
+from tileproof.protocol.launch import Blocks, Launch, Said, launch, least_threads
+from tileproof.protocol.launch_trials import Trial, narrowed, rare_blocks, right_in_blocks
 from tileproof.protocol.matrix_reads import MatrixReads
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function
@@ -72,6 +74,7 @@ def verify(
     line: Callable[[Operation], object] | None = None,
     seen: Callable[[Outcome, Study], None] | None = None,
     kept: Callable[[Asked, Studied], Outcome | None] = lambda asked, study: study(),
+    said: Callable[[str], Said] = lambda name: (None, None),
 ) -> Iterator[Outcome]:
     """The outcome of each kernel, in textual order.
 
@@ -82,6 +85,7 @@ def verify(
         line: the line of an operation as hints say it; where it is given, findings are by their causes.
         seen: is shown each kernel that was run, with its outcome and the study whose findings these are.
         kept: the outcome of a kernel, known or by the study of it; None where it uses no protocol.
+        said: how a kernel of a name is launched where the text does not say it.
     """
     maps = kernel_arguments(book, operations, aliases)
     every = list(kernels(operations))
@@ -92,7 +96,7 @@ def verify(
             yield _unfollowed(book, kernel, inside, first, "dialect", dialect=first.name.partition(".")[0])
             continue
         early = early_reads(book, kernel, inside, operations, every, aliases)
-        launched = launch(book, kernel, inside, operations, aliases)
+        launched = launch(book, kernel, inside, operations, aliases, said(kernel_name(kernel) or ""))
         asked = Asked(kernel, launched, _boxes(kernel, maps), early)
         try:
             outcome = kept(
@@ -158,10 +162,12 @@ def verify_function(
     thorough: bool = False,
     line: Callable[[Operation], object] | None = None,
     seen: Callable[[Outcome, Study], None] | None = None,
+    said: Said = (None, None),
 ) -> Outcome | None:
     """The outcome of a kernel in PTX; None where it uses no protocol.
 
     Args:
+        said: how it is launched where the text does not say it.
         explain, thorough, line, seen: as of ``verify``; what stands alone is explained.
 
     Raises:
@@ -171,7 +177,7 @@ def verify_function(
     if not any(instruction.kind == "effect" for instruction in compiled.program.code):
         return None
     with _followed(compiled.kernel):
-        outcome, study = _function_launched(book, graph, compiled, ACTIONS, explain, thorough)[1]
+        outcome, study = _function_launched(book, graph, compiled, ACTIONS, explain, thorough, said=said)[1]
         if line is not None:
             standing = replace(outcome, faults=confirmed(book, outcome))
             outcome = replace(outcome, explained=study.causes(standing, line, graph.module.plain).faults)
@@ -211,10 +217,12 @@ def _function_launched(
     explain: bool = False,
     thorough: bool = False,
     done: list[Study] | None = None,
+    said: Said = (None, None),
 ) -> tuple[Launch, Judged]:
     """How a kernel in PTX is launched, and what is known of it then.
 
     Args:
+        said: as of ``verify_function``.
         done: is given the studies of each launch.
     """
     opcodes = {one.opcode for one in graph.module.instructions[graph.function.first : graph.function.last]}
@@ -265,7 +273,7 @@ def _function_launched(
     together, counts = _has(book, compiled, "together_step"), counts_written(compiled.program.code)
     blocks = (together or _has(book, compiled, "block_step")) and _of_one_dimension(compiled)
     pairs = any("cta_group::2" in one for one in opcodes)
-    possible = launch(book, compiled.kernel, compiled.steps, (), {})
+    possible = launch(book, compiled.kernel, compiled.steps, (), {}, said)
     launched = narrowed(book, possible, tried, budget, pairs)
 
     def wrong_in(results: Sequence[Judged], rest: Sequence[Shape]) -> bool:
@@ -284,10 +292,29 @@ def _function_launched(
                 return False
         return True
 
+    def right_in(outcome: Outcome, study: Study, shape: Shape) -> Blocks | None:
+        """In which blocks a kernel goes right that does so in one, whatever its threads have along y and z."""
+        if not launched.cluster_known or not _of_one_dimension(compiled) or study.begun is None:
+            return None
+
+        def run(other: Shape, until: Set[str]) -> tuple[int, Set[str] | None]:
+            one = study.launched_as(other).cut_short(lambda code, place: code in until if until else ends(code, place))
+            wrong = [fault for fault in one.faults if _of_launch(book, fault.code)]
+            codes = {fault.code for fault in wrong if not within_warpgroup(book, fault)}
+            whole = one.machine.coverage.complete and not one.machine.taint.released
+            return one.machine.steps, codes if codes or whole else None
+
+        group = hardware.limit(book, "group_warps") * shape.warp
+        lanes = _has(book, compiled, "lanes_step") and not any(".ws" in one for one in opcodes)
+        least = max(least_threads(book, compiled.steps), group if lanes else 0)
+        most = limit(book, "block_steps", thorough, True)
+        code, steps = compiled.program.code, compiled.steps
+        return right_in_blocks(book, shape, study.begun.machine.steps, code, steps, run, most, least)
+
     def serious(code: str) -> bool:
         return book.findings[code].severity is Severity.ERROR
 
-    return launched, _launched(book, launched, judged, wrong_in, thorough)
+    return launched, _launched(book, launched, judged, wrong_in, right_in, thorough)
 
 
 def _read(reads: MatrixReads, numbers: Mapping[int, int], operation: Operation, word: int | None) -> Mapping[int, int]:
@@ -419,6 +446,7 @@ def _launched(
     launched: Launch,
     judged: Callable[[Shape], Judged],
     wrong_in_any_block: Callable[[Sequence[Judged], Sequence[Shape]], bool] = lambda results, rest: False,
+    right_in: Callable[[Outcome, Study, Shape], Blocks | None] = lambda outcome, study, shape: None,
     thorough: bool = False,
 ) -> Judged:
     """The outcome of a kernel over its launches: what is wrong in any that the text says, or in all that may be.
@@ -467,6 +495,8 @@ def _launched(
         every = frozenset.intersection(*(frozenset(map(key_of, one.faults)) for one, _ in results))
         common = tuple(fault for fault in outcome.faults if key_of(fault) in every)
         outcome = replace(outcome, faults=common or outcome.faults)
+    elif not rank[0] and not launched.block_known and len(outcome.executed) == len(outcome.steps):
+        launched = replace(launched, blocks=right_in(outcome, study, assumed))
     said = launched.assumptions(book, assumed)
     doubts = (Doubt(case, outcome.kernel, one.message, one.hint) for case, one in said)
     return replace(outcome, doubts=(*outcome.doubts, *doubts)), study

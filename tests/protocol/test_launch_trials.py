@@ -1,0 +1,201 @@
+"""Launches that the text of a kernel in PTX leaves open, told by how its runs go."""
+
+from __future__ import annotations
+
+import pytest
+
+import tileproof
+from protocol.test_ptx_practices import REUSED, edited
+from tileproof.protocol.folding import Extents, Shape
+from tileproof.protocol.launch import Launch, in_ranges
+from tileproof.protocol.launch_trials import Trial, narrowed
+
+BOOK = tileproof.load_rules()
+
+# Each thread copies a word, waits for it and reads it.
+COPIES = """\
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry kernel(.param .u64 in)BOUND
+{
+  .reg .b32 %r<9>;
+  .reg .b64 %rd<4>;
+  .shared .align 16 .b8 tile[4096];
+  ld.param.b64 %rd1, [in];
+  mov.u32 %r1, %tid.x;
+  mov.u32 %r2, tile;
+  OWN
+  shl.b32 %r4, %r3, 2;
+  add.s32 %r5, %r2, %r4;
+  cp.async.ca.shared.global [%r5], [%rd1], 4;
+  cp.async.commit_group;
+  cp.async.wait_group 0;
+  ld.shared.b32 %r8, [%r5];
+  bar.sync 0;
+  ret;
+}
+"""
+OWN = {
+    "any": "mov.b32 %r3, %r1;",
+    "few": "and.b32 %r3, %r1, 127;",  # the fifth warp copies to the place of the first
+    "pairs": "shr.u32 %r3, %r1, 6;",  # no two warps may copy to one place
+}
+WHOLE_WARPS = range(32, 1025, 32)
+
+
+def copies(own: str, bound: str = "") -> str:
+    return COPIES.replace("OWN", OWN[own]).replace("BOUND", bound)
+
+
+def errors(text: str, block: int | None = None) -> set[str]:
+    return {one.code for one in tileproof.check(text, block=block).diagnostics if one.severity.value == "error"}
+
+
+@pytest.mark.parametrize(("own", "known"), [("any", True), ("few", False), ("pairs", False)])
+def test_what_is_said_of_blocks_is_so_in_each(own: str, known: bool):
+    """One run stands for others; each number of threads that the user says is run by itself."""
+    (kernel,) = tileproof.check(copies(own)).files[0].kernels
+    wrong = [threads for threads in WHOLE_WARPS if errors(copies(own), threads)]
+    right = [threads for threads in WHOLE_WARPS if threads not in wrong]
+    assert bool(right)
+    assert (kernel.status == "followed") is known is (not wrong)
+    for reason in kernel.reasons:
+        assert f"goes right with {in_ranges(right, 32)} threads" in reason.message
+        assert f"wrong with {in_ranges(wrong, 32)} (PR1" in reason.message
+
+
+# Warp w of each warpgroup reads lanes 32 * w to 32 * w + 31 of an accumulator.
+LANES = """\
+.version 8.7
+.target sm_100a
+.address_size 64
+.visible .entry kernel()
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<9>;
+  .shared .align 8 .b8 place[8];
+  mov.u32 %r1, %tid.x;
+  shr.u32 %r2, %r1, 5;
+  setp.ne.u32 %p1, %r2, 0;
+  mov.u32 %r3, place;
+  @%p1 bra $MADE;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 32;
+  tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+$MADE:
+  bar.sync 0;
+  ld.shared.b32 %r4, [%r3];
+  LANE
+  shl.b32 %r6, %r5, 21;
+  add.s32 %r7, %r4, %r6;
+  tcgen05.st.sync.aligned.32x32b.x1.b32 [%r7], {%r1};
+  tcgen05.wait::st.sync.aligned;
+  bar.sync 0;
+  @%p1 bra $DONE;
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 32;
+$DONE:
+  ret;
+}
+"""
+
+
+def test_a_kernel_is_not_made_for_warps_that_reach_for_lanes_of_others():
+    by_warp = LANES.replace("LANE", "mov.b32 %r5, %r2;")
+    assert [one.status for one in tileproof.check(by_warp).files[0].kernels] == ["followed"]
+    assert "PR175" in errors(by_warp, 160)
+    by_quarter = LANES.replace("LANE", "and.b32 %r5, %r2, 3;")  # warpgroups overwrite each other
+    assert not errors(by_quarter, 128)
+    by_pair = LANES.replace("LANE", "and.b32 %r5, %r2, 1;")  # so with all that have a whole warpgroup
+    assert "PR175" in errors(by_pair, 128)
+    (kernel,) = tileproof.check(by_pair).files[0].kernels
+    assert kernel.status == "partly"
+
+
+@pytest.mark.parametrize(
+    ("right", "budget", "known"),
+    [({(4, 4)}, 9000, True), ({(4, 4)}, 900, False), ({(4, 4), (2, 8)}, 9000, True), ({(4, 4), (4, 2)}, 9000, False)],
+)
+def test_the_only_rare_cluster_in_which_a_kernel_goes_right_is_the_one(
+    right: set[tuple[int, int]], budget: int, known: bool
+):
+    """Others with as many CTAs may be right as well."""
+    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        good = shape.cluster[:2] in right
+        return Trial(10 * shape.ctas, 30, int(not good), good)
+
+    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget)
+    assert launched.shapes[0].cluster[:2] in right
+    assert launched.known is known
+
+
+@pytest.mark.parametrize("errors", [0, 1])
+@pytest.mark.parametrize(("right", "found"), [((4, 4, 1), True), ((4, 2, 1), True), ((3, 5, 1), False)])
+def test_clusters_of_powers_of_two_are_tried_before_others(right: tuple[int, int, int], found: bool, errors: int):
+    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        good = shape.cluster == right
+        return Trial(10 * shape.ctas, 30 if good else 3, errors if good else 1, good and not errors)
+
+    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=1500)
+    assert (launched.shapes[0].cluster == right) is found
+    assert not launched.known
+
+
+@pytest.mark.parametrize(("budget", "every"), [(5000, True), (4000, False)])
+def test_clusters_that_cannot_all_be_tried_are_not_begun(budget: int, every: bool):
+    """Those of powers of two are, for the kernel may be right in one."""
+    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
+    asked: list[Shape] = []
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        asked.append(shape)
+        return Trial(10 * shape.ctas, 3, 1, False)
+
+    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget)
+    assert launched.wrong_anyhow is every
+    assert (4, 4, 1) in {shape.cluster for shape in asked}
+    assert ((3, 5, 1) in {shape.cluster for shape in asked}) is every
+
+
+@pytest.mark.parametrize(("wrong", "chosen"), [({1, 2}, 4), (set(), 2)])
+def test_a_cluster_that_lacks_a_cta_is_not_the_one(wrong: set[int], chosen: int):
+    """One CTA and clusters of three lack the one that threads name; there nothing goes wrong, for nothing is done."""
+    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
+    asked: list[tuple[int, int, int]] = []
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        asked.append(shape.cluster)
+        bad = shape.ctas in wrong
+        return Trial(10 * shape.ctas, 30, int(bad), not bad, shape.ctas % 2 == 1)
+
+    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=5000)
+    assert launched.shapes[0].ctas == chosen
+    assert len(asked) == len(set(asked))
+
+
+def test_a_cta_whose_warpgroups_multiply_is_no_smaller_than_one():
+    text = edited(REUSED, (".reqntid 128, 1, 1\n", ""))
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert [reason.case for reason in kernel.reasons] == ["assumed_block"]
+    report = tileproof.check(edited(text, ("  bar.sync 0;\n", "")))  # one warp alone would need no barrier
+    assert [reason.case for reason in report.files[0].kernels[0].reasons] == ["any_block"]
+    assert {one.code for one in report.diagnostics if one.severity.value == "error"} == {"PR111"}
+
+
+@pytest.mark.parametrize(
+    ("brief", "hanging", "known"), [(True, {1, 4}, True), (False, {1, 4}, False), (True, {1}, False)]
+)
+def test_the_only_cluster_in_which_a_short_run_ends_is_the_one(brief: bool, hanging: set[int], known: bool):
+    """Of a kernel whose long runs have no end; an error in it does not make it one for other clusters."""
+    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2, 4)]
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        hangs = shape.ctas in hanging
+        return Trial(10 * shape.ctas, 40 if hangs else 30, 1, False, False, hangs, brief)
+
+    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=100)
+    assert launched.cluster_known is known
+    assert not known or launched.shapes[0].ctas == 2
