@@ -62,6 +62,7 @@ def narrowed(
 
     Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them;
     nor where it comes to the end of a short run with one number alone, and hangs with all others: a long one has none.
+    Of a number that is rare it is enough that it goes wrong with all others, for its run may be too long.
     Where it goes right with none, that with which it goes furthest shows what is wrong, or what may be.
 
     Args:
@@ -95,7 +96,7 @@ def narrowed(
                 ),
             )
             return replace(launched, shapes=_all_in(launched, chosen), wrong_anyhow=True)
-        if every and len(right) == 1 and done[right[0]].right:
+        if every and len(right) == 1:
             return replace(launched, shapes=_all_in(launched, right[0]), cluster_known=True)
     most = max(one.steps if one.right else 0 for one in done.values())
     as_good = [one for one, trial in done.items() if trial.right and trial.steps == most > 0]
@@ -127,9 +128,9 @@ def _in_rare(
         if not trial.beyond:
             done[rare] = trial
         wrong = trial.errors or trial.beyond
-        if not wrong and (right is not None or not trial.right):
-            return done, False
         if not wrong:
+            if right is not None:
+                return done, False
             right = rare
             continue
         budget -= trial.work

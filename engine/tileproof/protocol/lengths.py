@@ -133,7 +133,7 @@ def _of_short_loops(study: Study, fault: ProtocolFault) -> ProtocolFault:
 
 def shorter(study: Study, long: Run, turns: int, tiles: int) -> Run:
     """A run like the long one, with loops of so many turns."""
-    return study.run(_size(study, long, turns), turns, tiles, budget=study.limit("run_steps"))
+    return study.run(_size(study, long, turns), turns, tiles, budget=study.run_steps)
 
 
 def _size(study: Study, long: Run, turns: int) -> Extents:

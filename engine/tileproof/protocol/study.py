@@ -53,6 +53,7 @@ ELEMENTS = 64  # of the tile of a tensor
 AGREEING = 2  # of runs that agree
 FEW = 2  # of an argument, or of iterations
 _INNER, _EVERY = 2, 1  # depth of loops
+_USUAL = 4  # CTAs in a cluster; a larger one takes as many more instructions
 _LONGER = 5  # numbers of turns that are tried for a longer run
 _SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may show as well
 
@@ -108,6 +109,11 @@ class Study:
         """A limit of the exploration."""
         return limit(self.book, name, self.thorough, self.ptx)
 
+    @property
+    def run_steps(self) -> int:
+        """How many instructions one run may take."""
+        return self.limit("run_steps") * max(1, self.shape.ctas // _USUAL)
+
     # -- one run
 
     def run(
@@ -152,7 +158,7 @@ class Study:
             until_left: whether to end it where threads first leave a loop by a number that is supposed.
             patient: whether it may take as many instructions as it needs (``more``).
         """
-        most = self.limit("run_steps")
+        most = self.run_steps
         if self.given:
             extents = replace(extents, given=tuple({**dict(self.given), **dict(extents.given)}.items()))
         machine = Machine(
@@ -374,7 +380,7 @@ class Study:
         # Roles that take turns are out of step where a loop over tiles is cut: here integers count few of them.
         sizes.append((Extents(ELEMENTS * turns, FEW, counted=False), self.limit("long_tiles")))
         for extents, tiles in sizes:
-            one = self.run(extents, turns, tiles, budget=self.limit("run_steps"))
+            one = self.run(extents, turns, tiles, budget=self.run_steps)
             found += [one] if one.machine.coverage.complete else []
             if found and not found[-1].hangs:
                 break
@@ -499,4 +505,4 @@ class Study:
     def share(self, what: str, long: Machine) -> int:
         """How many instructions runs of a kind may take together."""
         share = max(long.steps * self.limit(f"{what}_share") // 100, self.limit(f"{what}_steps"))
-        return min(share, self.limit("run_steps"))
+        return min(share, self.run_steps)

@@ -71,14 +71,15 @@ def load(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, 
     at = places(thread_set, where, index)
     assert at is not None, "the reach is known"
     each: list[int | None] = [None] * machine.shape.threads
+    inside: dict[int, int | None] = {}  # most often all threads look at one place
     for thread, place in at.items():
         value, size = cells.get(place, (None, length))
-        if value is None and where.memory.space == "smem":
-            each[thread] = _inside(cells, place, length)
-        elif size == length:
+        if size == length and (value is not None or where.memory.space != "smem"):
             each[thread] = value.each[thread] if isinstance(value, Lanes) else value
         elif where.memory.space == "smem":
-            each[thread] = _inside(cells, place, length)
+            if place not in inside:
+                inside[place] = _inside(cells, place, length)
+            each[thread] = inside[place]
     terms = [term for thread in at if (term := term_of(each[thread])) is not None]
     return Lanes(tuple(each), hash(tuple(terms)) if terms else None).on(thread_set.threads)
 
