@@ -73,6 +73,10 @@ DIVIDED = """  ld.param.u32 %r2, [length];
   div.s32 %r3, %r2, %r2;
   setp.eq.s32 %p3, %r2, 0;
   selp.b32 %r9, 7, %r3, %p3;"""
+# What a mask leaves, and what it does not; the lowest bits of a sum of which they are known.
+LOWEST = "  ld.param.u32 %r2, [length];\n  and.b32 %r9, %r2, 3;"
+HIGHEST = "  ld.param.u32 %r2, [length];\n  and.b32 %r3, %r2, -4;\n  sub.s32 %r9, %r2, %r3;"
+SUMMED = "  ld.param.u32 %r2, [length];\n  mad.lo.s32 %r3, %r2, 4, 2;\n  and.b32 %r9, %r3, 3;"
 # Operations that have the name of another one, each where that would leave too little: high words of products, bytes,
 # words without a sign, and a selection, whose predicate is last. The way to them is within what the kernel gets.
 ANOTHER = {
@@ -100,12 +104,18 @@ def judged(computed: str, count: int) -> tuple[set[str], list[str], int]:
     return errors, [one.case for one in kernel.reasons], kernel.steps
 
 
-@pytest.mark.parametrize(("computed", "most"), [(OF_THREE, 3), (OF_NONE, 0), (BY_BRANCH, 4), (WITHIN, 6)])
+MOST = [
+    *((OF_THREE, 3), (OF_NONE, 0), (BY_BRANCH, 4), (WITHIN, 6)),
+    *((LOWEST, 3), (HIGHEST, 3), (SUMMED, 2)),
+]
+
+
+@pytest.mark.parametrize(("computed", "most"), MOST)
 def test_what_no_number_leads_to_is_no_step(computed: str, most: int):
     assert judged(computed, most + 1) == (set(), [], STEPS)
 
 
-@pytest.mark.parametrize(("computed", "most"), [(OF_THREE, 3), (OF_NONE, 0), (BY_BRANCH, 4), (WITHIN, 6)])
+@pytest.mark.parametrize(("computed", "most"), MOST)
 def test_what_some_number_leads_to_is_one(computed: str, most: int):
     errors, reasons, steps = judged(computed, most)
     assert steps == STEPS + 1

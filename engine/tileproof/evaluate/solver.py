@@ -110,6 +110,40 @@ class Question:
 
 def fulfilled(conditions: Sequence[Integer], seconds: float) -> Answer:
     """Whether there are numbers with which no condition is 0; some are tried before (``integers``)."""
+    solver, _ = _of_integers(conditions, seconds)
+    result = solver.check()
+    if result == z3.unsat:
+        return Answer.UNSATISFIABLE
+    return Answer.SATISFIABLE if result == z3.sat else Answer.UNKNOWN
+
+
+def numbers(
+    conditions: Sequence[Integer], wanted: Mapping[Integer, Sequence[int]], seconds: float
+) -> dict[Integer, int] | None:
+    """Numbers with which no condition is 0; None where none are found.
+
+    Args:
+        wanted: the numbers that a variable should have, the best first: each gets the first that goes together with
+            those of the variables before it, or one between the least and the largest of them if it can.
+        seconds: the budget of one question; the first that is not answered in it is the last.
+    """
+    solver, formula = _of_integers(conditions, seconds)
+    answer = solver.check()
+    if answer != z3.sat:
+        return None
+    model = solver.model()
+    for one, best in wanted.items():
+        mine = formula(one)
+        for choice in (*(mine == number for number in best), z3.And(mine >= min(best), mine <= max(best))):
+            if answer != z3.unknown and (answer := solver.check(choice)) == z3.sat:
+                model = solver.model()
+                solver.add(choice)
+                break
+    return {one: model.eval(formula(one), model_completion=True).as_long() for one in wanted}
+
+
+def _of_integers(conditions: Sequence[Integer], seconds: float) -> tuple[z3.Solver, Callable[[Integer], Any]]:
+    """A solver that is told the conditions, and the formulas of integers."""
     solver, made = z3.Solver(), dict[Integer, Any]()
     _limit(solver, seconds)
 
@@ -119,10 +153,7 @@ def fulfilled(conditions: Sequence[Integer], seconds: float) -> Answer:
         return made[one]
 
     solver.add(*(formula(one) != 0 for one in conditions))
-    result = solver.check()
-    if result == z3.unsat:
-        return Answer.UNSATISFIABLE
-    return Answer.SATISFIABLE if result == z3.sat else Answer.UNKNOWN
+    return solver, formula
 
 
 def _formula(one: Integer, parts: Sequence[Any], solver: z3.Solver) -> Any:

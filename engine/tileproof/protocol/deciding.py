@@ -58,7 +58,7 @@ def deciders(
         axis = _PLACE.search(one.operation.name) if one.kind == "effect" else None
         if axis is not None:
             found.add(place_term("xyz".index(axis[1])))
-        given, other = _supposed(one)
+        given, other = supposed(one)
         found |= given
         loaded |= other
     return frozenset(found), frozenset(loaded)
@@ -258,7 +258,7 @@ def scaled(code: Sequence[Instruction], place: int) -> frozenset[int]:
             at = todo.pop()
             for _, before in writers.get(at, ()):
                 if before.make is not None:
-                    found |= _supposed(before)[0]
+                    found |= supposed(before)[0]
                 elif before.kind == "move" or before.operation.name in _SUMS:
                     parts = _before(before, at)
                     todo += [slot for slot in parts if slot not in seen]
@@ -338,7 +338,7 @@ def _before(one: Instruction, slot: int) -> Collection[int]:
     return one.inputs
 
 
-def _supposed(one: Instruction) -> tuple[set[int], set[int]]:
+def supposed(one: Instruction) -> tuple[set[int], set[int]]:
     """The terms of the integers that the kernel gets, and of those that are loaded, which an instruction supposes."""
     if one.make is None:
         return set(), set()
@@ -365,6 +365,7 @@ __all__ = [
     "literal",
     "literals",
     "scaled",
+    "supposed",
     "turns_written",
     "writers_of",
 ]

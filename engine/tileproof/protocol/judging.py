@@ -90,6 +90,7 @@ def conclude(study: Study) -> Outcome:
         larger, seldom = larger_runs(study, long, faults)
         unlike_runs(study, long, faults)
         chosen_runs(study, long, faults)
+        _led(study, long, faults)
         others.doubt()
         wide += larger
         of_round_lengths(study, (long, *wide), faults)
@@ -139,6 +140,13 @@ def conclude(study: Study) -> Outcome:
         told=tuple(one for one in steps if id(one) in executed and id(one) not in met),
         anyway=anyway(study, (long, *wide), faults),
     )
+
+
+def _led(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
+    if missing(study):
+        from tileproof.protocol.leading import led_runs  # noqa: PLC0415
+
+        led_runs(study, long, faults)
 
 
 def _impossible(study: Study) -> set[int]:
