@@ -13,6 +13,7 @@ from tileproof.base.source import Source
 from tileproof.checking import kept_kernels, kept_outcomes, results
 from tileproof.checking.implemented import load_implemented
 from tileproof.checking.ptx import check_ptx
+from tileproof.judge.launches import StatedLaunch
 from tileproof.judge.outcome import FileReport, Options
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.load import default_files
@@ -67,9 +68,9 @@ def studied(book: Rulebook, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     real = kept_kernels.verify_function
 
-    def verify(book: Rulebook, graph, *given: object):
+    def verify(book: Rulebook, graph, *given: object, **said: object):
         names.append(graph.function.name)
-        return real(book, graph, *given)
+        return real(book, graph, *given, **said)
 
     kept_outcomes.memory.cache_clear()
     monkeypatch.setattr(kept_kernels, "verify_function", verify)
@@ -196,9 +197,11 @@ def test_a_device_function_that_is_called_is_read(book: Rulebook, studied: list[
 
 def test_options_of_the_study_are_part_of_what_is_kept(book: Rulebook, studied: list[str]):
     text = HEADER + kernel("alpha")
-    for options in (Options("ptx"), Options("ptx", explain_path=True), Options("ptx", thorough=True)):
+    launches = (StatedLaunch("alpha", (64, 1, 1)),)
+    others = ({"explain_path": True}, {"thorough": True}, {"launches": launches})
+    for options in (Options("ptx"), *(Options("ptx", **one) for one in others)):
         check(book, text, options)
-    assert len(studied) == 3
+    assert len(studied) == 4
 
 
 def test_a_name_that_is_said_in_words_is_not_said_of_another(book: Rulebook, studied: list[str]):

@@ -215,7 +215,8 @@ def _followed(
     from tileproof.checking.coverage import covered  # noqa: PLC0415
     from tileproof.checking.kept_outcomes import with_lines  # noqa: PLC0415
     from tileproof.checking.protocol import diagnostic  # noqa: PLC0415
-    from tileproof.protocol.confirmed import by_cause, confirmed, refuted, unsaid  # noqa: PLC0415
+    from tileproof.protocol.confirmed import by_cause, confirmed, refuted, unsaid, within_warpgroup  # noqa: PLC0415
+    from tileproof.protocol.faults import HAZARDS  # noqa: PLC0415
     from tileproof.protocol.structuring import Unstructured  # noqa: PLC0415
 
     try:
@@ -235,10 +236,11 @@ def _followed(
     open_ = [fault for fault in outcome.faults if fault not in sure and fault.code not in known]
     never = [one for one in gone if any(step.span.start <= one.span.start < step.span.end for step in outcome.told)]
     if open_ or never:
-        codes = [*(fault.code for fault in open_), *(one.code for one in never)]
-        why = (state(book, "PR190", "unconfirmed", code=code).message for code in codes)
-        spans = [*(fault.operation.name_span for fault in open_), *(one.span for one in never)]
-        more = tuple(Reason("unconfirmed", text, span) for text, span in zip(why, spans, strict=True))
+        shown = [
+            (diagnostic(book, source, one, as_written=True), one.code in HAZARDS and within_warpgroup(book, one))
+            for one in open_
+        ]
+        more = tuple(_unconfirmed(book, *one) for one in (*shown, *((one, False) for one in never)))
         kernel = replace(kernel, reasons=(*kernel.reasons, *more))
     said = [replace(fault, hint=in_ptx(book, fault.hint)) for fault in by_cause(book, whole, sure)]
     return (
@@ -246,6 +248,21 @@ def _followed(
         [diagnostic(book, source, fault, as_written=True) for fault in said],
         {one: one in gone for one in told},
     )
+
+
+def _unconfirmed(book: Rulebook, found: Diagnostic, together: bool) -> Reason:
+    """A finding that may rest on what the text leaves open, with what it would say.
+
+    Args:
+        together: whether it is none if the warps of a warpgroup meet at its wgmma.
+    """
+    if together:
+        whole = state(book, "PR190", "warpgroup_finding", code=found.code, what=found.message)
+        short = state(book, "PR190", "warpgroup", code=found.code)
+    else:
+        whole = state(book, "PR190", "unconfirmed_finding", code=found.code, what=found.message)
+        short = state(book, "PR190", "unconfirmed", code=found.code)
+    return Reason("unconfirmed", whole.message, found.span, short=short.message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,14 @@ class Reason:
         message: the words of that case.
         span: where; None for what concerns the kernel as a whole.
         hint: what to do about it; empty where nothing can be said.
+        short: fewer words, for several of a kind; empty where there are none.
     """
 
     case: str
     message: str
     span: Span | None
     hint: str = ""
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,8 @@ gpu.module @kernels {
     } else {
       nvvm.mbarrier.try_wait.parity %full, %c0, %long : !llvm.ptr<3>, i32, i32
     }
-    %never = arith.cmpi slt, %tid, %c0 : i32
+    %none = arith.xori %tid, %tid : i32
+    %never = arith.cmpi sgt, %none, %c0 : i32
     scf.if %never {
       nvvm.barrier
       %late = nvvm.mbarrier.arrive %full, %c1 : !llvm.ptr<3> -> i64
