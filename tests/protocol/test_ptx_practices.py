@@ -799,7 +799,57 @@ END:
 """
 )
 
+# A thread leaves an answer in place of a query that it does not make, word by word, and counts its bytes (CUTLASS, the
+# last tile of a ping-pong GEMM for sm_120): others wait for the phase and read the answer as one.
+ANSWERED = """\
+.version 8.7
+.target sm_100a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry answered()
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<9>; .reg .b128 %rq<2>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  add.s32 %r4, %r2, 1024;
+  setp.eq.s32 %p1, %r1, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [%r2], 1;
+  fence.mbarrier_init.release.cluster;
+  bar.sync 0;
+  setp.lt.u32 %p2, %r1, 32;
+  mov.b32 %r5, 0;
+  mov.b32 %r6, 16;
+  @!%p2 bra READ;
+  setp.ne.s32 %p3, %r1, 0;
+  @%p3 bra DONE;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], %r6;
+  st.shared.v4.b32 [%r4], {%r5, %r5, %r5, %r5};
+  fence.release.sync_restrict::shared::cta.cluster;
+  mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64 [%r2], %r6;
+  bra DONE;
+READ:
+  mbarrier.try_wait.parity.shared::cta.b64 %p7, [%r2], 0;
+  @!%p7 bra READ;
+  ld.shared.b128 %rq1, [%r4];
+  clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p4, %rq1;
+  @!%p4 bra DONE;
+AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r2], 1;
+  @!%p8 bra AGAIN;
+DONE:
+  ret;
+}
+"""
+
 MISTAKES = {
+    "an answer that is not released": (
+        ANSWERED,
+        "  fence.release.sync_restrict::shared::cta.cluster;\n",
+        "",
+        {"PR116"},
+    ),
+    "an answer after which others wait": (ANSWERED, "mov.b32 %r5, 0;", "mov.b32 %r5, 1;", {"PR126"}),
     "a relaxed arrival without a fence": (RELAXED, "  fence.acq_rel.cluster;\n", "", {"PR116"}),
     "a fence that only acquires": (
         RELAXED,
@@ -865,6 +915,7 @@ MISTAKES = {
 
 
 RIGHT = {
+    "answered": ANSWERED,
     "atomic": ATOMIC,
     "polled": POLLED,
     "relaxed": RELAXED,

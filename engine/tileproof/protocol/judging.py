@@ -357,7 +357,9 @@ def _seek_steps(study: Study, long: Run, faults: list[ProtocolFault], natural: f
     smooth: set[int] = set(natural)
     runs = study.limit("seek_runs")
     for trial in seek(study.compiled.code, study.reached, told, long.machine, runs, study.seek_share, study.ptx):
-        if not (trial.machine.taint.released or (study.ptx and not rough and _wrong_there(trial.machine, natural))):
+        if not (
+            trial.machine.taint.released or (study.ptx and not rough and _wrong_there(study, trial.machine, natural))
+        ):
             smooth |= trial.machine.coverage.executed
         if study.ptx and not trial.machine.taint.released:
             # A number that is wrong for the hardware is wrong on whatever way threads come to it.
@@ -382,9 +384,13 @@ def _seek_steps(study: Study, long: Run, faults: list[ProtocolFault], natural: f
     return study.reached.executed - smooth
 
 
-def _wrong_there(machine: Machine, natural: frozenset[int]) -> bool:
-    """Whether a run that was told which way to go found what rests on steps that no other executes."""
-    return any(rests_on(fault, natural, False) for fault in machine.faults)
+def _wrong_there(study: Study, machine: Machine, natural: frozenset[int]) -> bool:
+    """Whether a run that was told which way to go found an error that rests on steps which no other executes.
+
+    What is left unfinished at the end is no sign that roles disagree.
+    """
+    serious = (one for one in machine.faults if study.book.findings[one.code].severity is Severity.ERROR)
+    return any(rests_on(fault, natural, False) for fault in serious)
 
 
 def _foremost(ended: Sequence[Run]) -> Run | None:

@@ -397,13 +397,18 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
 
 @action("complete")
 def _complete(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    """Threads count bytes as delivered, for a copy that would have brought them (PTX ISA, mbarrier.complete_tx)."""
+    """Threads count bytes as delivered, for a copy that would have brought them (PTX ISA, mbarrier.complete_tx).
+
+    That is relaxed: who waits for the phase sees what they did before their last fence.
+    """
+    fenced = _fenced(machine, thread_set, thread_set.warps)
     for key, count in _bytes(machine, thread_set, instruction)[0].items():
         barrier = machine.barriers.get(key)
         machine.came("copy" if barrier else "missing", key, count, instruction.operation, thread_set)
         if barrier is not None:
             barrier.bytes -= count
             barrier.copied += count
+            barrier.gathered.join(fenced)
             barrier.settle()
     return thread_set.place + 1
 

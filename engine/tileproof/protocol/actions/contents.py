@@ -91,7 +91,20 @@ def _inside(cells: Cells, place: int, length: int) -> int | None:
         if start <= place and place + length <= start + size and isinstance(value, int) and size > length:
             found = int(value) >> 8 * (place - start) & (1 << 8 * length) - 1
             return found if (term := term_of(value)) is None else Supposed(found, hash((term, place - start, length)))
-    return None
+    return _joined(cells, place, length)
+
+
+def _joined(cells: Cells, place: int, length: int) -> int | None:
+    """An integer that was stored in pieces, one behind the other, unsigned; the lowest come first."""
+    found, terms, at = 0, list[int](), place
+    while at < place + length:
+        value, size = cells.get(at, (None, 0))
+        if not isinstance(value, int) or not 0 < size <= place + length - at:
+            return None
+        found |= (int(value) & (1 << 8 * size) - 1) << 8 * (at - place)
+        terms += [] if (term := term_of(value)) is None else [term]
+        at += size
+    return Supposed(found, hash((*terms, length))) if terms else found
 
 
 def store(machine: Machine, thread_set: ThreadSet, where: Address, index: Value, length: int, value: Value) -> None:
