@@ -34,6 +34,7 @@ from tileproof.protocol.lengths import (
     chosen_runs,
     element_runs,
     few_ctas,
+    grouped_run,
     missing,
     of_other_integers,
     of_other_lengths,
@@ -89,6 +90,7 @@ def conclude(study: Study) -> Outcome:
         wide = [*others.found, *few_ctas(study, long, faults)]
         larger, seldom = larger_runs(study, long, faults)
         unlike_runs(study, long, faults)
+        grouped_run(study, long, faults)
         chosen_runs(study, long, faults)
         _led(study, long, faults)
         others.doubt()

@@ -28,6 +28,7 @@ _UNLIKE = 3  # halves of a tile by which integers differ
 _PARTS = (4, 1)  # halves of a tile that an integer has beside a third of one
 _LONGER = (12, 5)  # the same of lengths within a bound: three tiles of twice the elements, or of as many
 _LARGE = 4  # times as large as what is loaded
+_MORE = 3  # as many problems as a loop usually has turns: two roles that take turns go from one to another each
 _DIFFERENT = 4  # integers that differ from each other, before they are alike again
 _TILES = 6  # that integers which differ count about
 _MOST_TILES = 4  # times as many as in the long run
@@ -328,6 +329,24 @@ def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
             study.reached.add(one.machine)
         else:
             study.doubts, study.unseen, study.ran, study.fills = noted
+
+
+def grouped_run(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
+    """Run where steps are missing with more problems than usual, each of few elements: a CTA goes from one to another.
+
+    A kernel gets how many problems there are, and loads how large each is (grouped GEMM). A run with a finding of its
+    own says nothing: a caller may never give such numbers together, and its steps stay missing.
+    """
+    if not (study.loads and missing(study)):
+        return
+    noted, known = study.noted(), set(map(key_of, faults))
+    usual = long.machine.shape.extents
+    size = replace(usual, tensor=FEW, argument=_MORE * study.shape.extent, counted=True)
+    one = study.run(size, study.shape.extent, long.machine.tiles, budget=study.share("wide", long.machine))
+    if (one.calm or even(one)) and all(key_of(fault) in known for fault in one.faults):
+        study.reached.add(one.machine)
+    else:
+        study.doubts, study.unseen, study.ran, study.fills = noted
 
 
 def element_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
