@@ -112,7 +112,12 @@ class Study:
     @property
     def run_steps(self) -> int:
         """How many instructions one run may take."""
-        return self.limit("run_steps") * max(1, self.shape.ctas // _USUAL)
+        return self.limit("run_steps") * self.size
+
+    @property
+    def size(self) -> int:
+        """How many times as many instructions as usual a run takes in a large cluster."""
+        return max(1, self.shape.ctas // _USUAL)
 
     # -- one run
 
@@ -423,7 +428,7 @@ class Study:
 
         whole, small, steps = self.sizes(judged)
         share = max(steps.steps * self.limit("diagnosis_share") // 100, self.limit("diagnosis_steps"))
-        most, runs = min(share, self.limit("diagnosis_most")), self.limit("diagnosis_runs")
+        most, runs = min(share, self.limit("diagnosis_most") * self.size), self.limit("diagnosis_runs")
         return Search(self.book, at(small), at(whole), self.compiled, line, self.explain, runs, most)
 
     def sizes(self, judged: Run) -> tuple[Size, Size, Machine]:
