@@ -842,7 +842,54 @@ DONE:
 }
 """
 
+# Two warps select the barrier that each waits for by what it is (CUTLASS, generation by FMHA).
+SELECTED = """\
+.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry sel()
+.reqntid 96, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<24>;
+  .shared .align 8 .b8 bars[64];
+  mov.u32 %r1, %tid.x;
+  shr.u32 %r2, %r1, 5;
+  mov.b32 %r3, bars;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra READY;
+  mbarrier.init.shared::cta.b64 [%r3], 32;
+  mbarrier.init.shared::cta.b64 [%r3+16], 32;
+READY:
+  bar.sync 0;
+  mov.pred %p2, 0;
+  setp.eq.s32 %p3, %r2, 1;
+  @%p3 bra ONE;
+  bra BOTH;
+ONE:
+  mov.pred %p2, -1;
+BOTH:
+  setp.eq.s32 %p5, %r2, 2;
+  @%p5 bra ARRIVE;
+  add.s32 %r5, %r3, 16;
+  selp.b32 %r6, %r5, %r3, %p2;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r6], 0;
+  @!%p4 bra WAIT;
+  ret;
+ARRIVE:
+  mbarrier.arrive.shared::cta.b64 _, [%r3];
+  mbarrier.arrive.shared::cta.b64 _, [%r3+16];
+  ret;
+}
+"""
+
 MISTAKES = {
+    "the barrier that one of two warps selects": (
+        SELECTED,
+        "  mbarrier.arrive.shared::cta.b64 _, [%r3+16];\n",
+        "",
+        {"PR126"},
+    ),
     "an answer that is not released": (
         ANSWERED,
         "  fence.release.sync_restrict::shared::cta.cluster;\n",
@@ -915,6 +962,7 @@ MISTAKES = {
 
 
 RIGHT = {
+    "selected": SELECTED,
     "answered": ANSWERED,
     "atomic": ATOMIC,
     "polled": POLLED,

@@ -344,9 +344,9 @@ def numbered(memory: Allocation, value: Value) -> Value:
 
 
 def by_thread(first: Sequence[bool | None], one: Value, other: Value) -> Address | None:
-    """A place in tensor memory where some threads have one address and others another.
+    """A place in tensor or shared memory where some threads have one address and others another.
 
-    In shared memory it is one where the others have 0, which is no address: theirs is not known.
+    Of those that have 0 in place of one in shared memory, which is no address, theirs is not known.
 
     Args:
         first: for each thread of the CTA whether it has the first one; None where that is not known.
@@ -356,7 +356,7 @@ def by_thread(first: Sequence[bool | None], one: Value, other: Value) -> Address
     if isinstance(other, Address) and type(one) is int and not one and other.memory.space == "smem":
         return other.of_threads([None if each is None else not each for each in first])
     memory = next((each.memory for each in (one, other) if isinstance(each, Address)), None)
-    if memory is None or memory.space != "tmem":
+    if memory is None or memory.space not in ("tmem", "smem"):
         return None
     a, b = numbered(memory, one), numbered(memory, other)
     if not isinstance(a, Address) or not isinstance(b, Address) or a.memory != b.memory:
@@ -364,6 +364,12 @@ def by_thread(first: Sequence[bool | None], one: Value, other: Value) -> Address
     if (a.unit, a.cta, a.leader, a.vague) != (b.unit, b.cta, b.leader, b.vague):
         return None
     count = len(first)
+    if memory.space == "smem":
+        kinds = [(one.peer, one.sharers, one.origin, one.loose, one.outside, one.apart) for one in (a, b)]
+        if kinds[0] != kinds[1]:
+            return None
+        parts = _picked(first, a.parts or (a.offset,) * count, b.parts or (b.offset,) * count)
+        return a.at(None, a.unit, a.extent if a.extent == b.extent else None, parts, a.origin)
     columns = _picked(first, a.parts or (a.offset,) * count, b.parts or (b.offset,) * count)
     lanes = _picked(
         first, *(each.each if isinstance(each, Lanes) else (each,) * count for each in (a.first_lane, b.first_lane))
