@@ -217,6 +217,7 @@ def _followed(
     from tileproof.checking.protocol import diagnostic  # noqa: PLC0415
     from tileproof.protocol.confirmed import by_cause, confirmed, refuted, unsaid, within_warpgroup  # noqa: PLC0415
     from tileproof.protocol.faults import HAZARDS  # noqa: PLC0415
+    from tileproof.protocol.runs import key_of  # noqa: PLC0415
     from tileproof.protocol.structuring import Unstructured  # noqa: PLC0415
 
     try:
@@ -233,7 +234,8 @@ def _followed(
     kernel = covered(book, source, outcome, function.name, function.span)
     if kernel is None:
         return "ptx", None
-    open_ = [fault for fault in outcome.faults if fault not in sure and fault.code not in known]
+    stated = set(map(key_of, sure))
+    open_ = [fault for fault in outcome.faults if key_of(fault) not in stated and fault.code not in known]
     never = [one for one in gone if any(step.span.start <= one.span.start < step.span.end for step in outcome.told)]
     if open_ or never:
         shown = [

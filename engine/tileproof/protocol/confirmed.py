@@ -8,7 +8,7 @@ from tileproof.base.diagnostic import Severity
 from tileproof.base.records import replace
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, ProtocolFault
-from tileproof.protocol.runs import Doubt, Outcome
+from tileproof.protocol.runs import Doubt, Outcome, key_of
 from tileproof.rulebase.book import Rulebook
 
 _BLOCK = "assumed_block"
@@ -58,6 +58,8 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
     alone = all(codes.get(code) == ".ending" for code in serious)
     hazards = any(codes.get(code) == ".whole" for code in serious)
 
+    anyway = set(map(key_of, outcome.anyway))  # operations that are written alike are equal wherever they are
+
     def stands(fault: ProtocolFault) -> bool:
         if assumed and codes.get(fault.code) != ".unfenced":
             return False
@@ -75,7 +77,7 @@ def confirmed(book: Rulebook, outcome: Outcome, known: Set[str] = frozenset()) -
             case ".counted":
                 return not (doubts or missing or fault.code in known)
             case ".whole":
-                open_ = fault.code in HAZARDS and fault not in outcome.anyway
+                open_ = fault.code in HAZARDS and key_of(fault) not in anyway
                 return not (longer or missing or others or open_ or within_warpgroup(book, fault))
         return False
 
