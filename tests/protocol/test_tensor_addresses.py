@@ -66,16 +66,21 @@ def test_an_accumulator_whose_address_is_not_known_is_not_verified():
     assert "accessed_steps" in judged(text)[1]
 
 
-def test_an_mma_that_warps_issue_to_columns_of_their_own_is_not_verified():
-    own = "  add.s32 %r17, %r6, %r11;\n  and.b32 %r18, %r2, 3;\n  setp.ne.u32 %p0, %r18, 0;\n  @%p0 bra FIRST;"
+def test_warps_that_issue_an_mma_have_each_the_columns_that_they_name():
+    """Those of the first warp of each warpgroup; no two of them may have one column."""
+    own = "  shl.b32 %r17, %r11, 1;\n  add.s32 %r17, %r6, %r17;\n  and.b32 %r18, %r2, 3;\n  setp.ne.u32 %p0, %r18, 0;\n"
     text = changed(
         HALVES,
         ("init.shared::cta.b64 [%r5], 1;", "init.shared::cta.b64 [%r5], 2;"),
-        ("  @%p1 bra FIRST;", own),
+        ("  @%p1 bra FIRST;", f"{own}  @%p0 bra FIRST;"),
         ("  @%p1 bra SECOND;", "  @%p0 bra SECOND;"),
         ("kind::f16 [%r6]", "kind::f16 [%r17]"),
+        ("[%r4], 32;", "[%r4], 64;"),
+        ("dealloc.cta_group::1.sync.aligned.b32 %r6, 32;", "dealloc.cta_group::1.sync.aligned.b32 %r6, 64;"),
     )
-    assert judged(text) == (set(), ["accessed_steps"])
+    assert judged(text) == (set(), [])
+    assert judged(changed(text, ("  shl.b32 %r17, %r11, 1;", "  mov.b32 %r17, %r11;")))[0] == {"PR112"}
+    assert "PR156" in judged(changed(text, ("[%r4], 64;", "[%r4], 32;")))[0]
 
 
 ASSERTION = """  ld.shared.b32 %r40, [%r4];

@@ -13,7 +13,7 @@ from tileproof.protocol.actions.accesses import access, generic, span, warps_by_
 from tileproof.protocol.actions.accumulator_columns import reach_of
 from tileproof.protocol.actions.barriers import arrive, barrier_keys
 from tileproof.protocol.actions.base import Action, address, integer, memory_word, operand, registrar
-from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live, single_address
+from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live, part_by_place, single_address
 from tileproof.protocol.actions.written import needs, wrote
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
@@ -192,6 +192,7 @@ def _operand(
 
 @action("raw_mma")
 def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    part_by_place(machine, thread_set, instruction, 0)
     moment = machine.tick()
     agents = (("tc", thread_set.cta, thread_set.warps[0]),)
     ctas = cta_pair(machine, thread_set, words(instruction.operation))

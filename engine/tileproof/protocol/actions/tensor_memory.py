@@ -381,6 +381,13 @@ def tensor_address(machine: Machine, thread_set: ThreadSet, instruction: Instruc
     return found
 
 
+def part_by_place(machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int) -> None:
+    """Split a thread set whose warps name several places of tensor memory in an operand: each has its own."""
+    found = tensor_address(machine, thread_set, instruction, place)
+    if found is not None and found.memory.space == "tmem" and found.parts and found.offset is None:
+        machine.split_by_value(thread_set, Lanes(found.parts))
+
+
 def single_address(machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int) -> Address | None:
     """The same of an operation that has one place: of warps that name several it is not known."""
     found = tensor_address(machine, thread_set, instruction, place)
