@@ -81,7 +81,6 @@ def check(
         rules: folders with more rule files.
         explain_path: whether findings of the protocol show, as ``related`` places, their execution path.
         thorough: whether to take the larger budget for loops of unknown length and decisions that the text leaves open.
-
         block, cluster: threads in a CTA and CTAs in a cluster, along x, or x and y, or x, y and z, of kernels whose
             text does not say it.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tileproof
 from protocol.test_units import study
+from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.lengths import grouped_run, missing
 
 # Two warps take turns at the tiles of a grouped GEMM; the second one fences where the problem is another one.
@@ -88,7 +89,7 @@ def without_fence(text: str) -> tuple[bool, bool]:
     one.reached.executed.discard(id(fence))
     assert missing(one) == {id(fence)}
     assert one.judged is not None
-    faults: list[tileproof.protocol.faults.ProtocolFault] = []
+    faults: list[ProtocolFault] = []
     grouped_run(one, one.judged, faults)
     return not missing(one), bool(faults)
 

@@ -19,9 +19,11 @@ COPIES = """\
 .address_size 64
 .visible .entry kernel(.param .u64 in)BOUND
 {
+  .reg .pred %p<3>;
   .reg .b32 %r<9>;
   .reg .b64 %rd<4>;
   .shared .align 16 .b8 tile[4096];
+  .shared .align 4 .b8 flag[4];
   ld.param.b64 %rd1, [in];
   mov.u32 %r1, %tid.x;
   mov.u32 %r2, tile;
@@ -40,6 +42,11 @@ OWN = {
     "any": "mov.b32 %r3, %r1;",
     "few": "and.b32 %r3, %r1, 127;",  # the fifth warp copies to the place of the first
     "pairs": "shr.u32 %r3, %r1, 6;",  # no two warps may copy to one place
+    # All warps copy to one place, but where the fifth warp leaves word that it is there.
+    "told": "mov.b32 %r6, flag;\n  setp.eq.s32 %p1, %r1, 128;\n  mov.b32 %r7, 0;\n  setp.eq.s32 %p2, %r1, 0;\n"
+    "  @%p2 st.shared.b32 [%r6], %r7;\n  bar.sync 0;\n  mov.b32 %r7, 1;\n  @%p1 st.shared.b32 [%r6], %r7;\n"
+    "  bar.sync 0;\n  ld.shared.b32 %r7, [%r6];\n  setp.eq.s32 %p1, %r7, 1;\n  and.b32 %r6, %r1, 31;\n"
+    "  selp.b32 %r3, %r1, %r6, %p1;",
 }
 WHOLE_WARPS = range(32, 1025, 32)
 
@@ -52,7 +59,7 @@ def errors(text: str, block: int | None = None) -> set[str]:
     return {one.code for one in tileproof.check(text, block=block).diagnostics if one.severity.value == "error"}
 
 
-@pytest.mark.parametrize(("own", "known"), [("any", True), ("few", False), ("pairs", False)])
+@pytest.mark.parametrize(("own", "known"), [("any", True), ("few", False), ("pairs", False), ("told", False)])
 def test_what_is_said_of_blocks_is_so_in_each(own: str, known: bool):
     """One run stands for others; each number of threads that the user says is run by itself."""
     (kernel,) = tileproof.check(copies(own)).files[0].kernels

@@ -704,6 +704,9 @@ class Recorded:
     def noted(self) -> tuple[object, ...]:
         return dict(self.doubts), dict(self.unseen), list(self.ran), self.fills
 
+    def forget(self, noted: tuple[object, ...]) -> None:
+        self.doubts, self.unseen, self.ran, self.fills = noted
+
     def run(self, size: Extents, turns: int, tiles: int, **_: object) -> SimpleNamespace:
         self.asked.append(tiles)
         self.ran.append(tiles)

@@ -24,7 +24,6 @@ from tileproof.cli.options import (
 if TYPE_CHECKING:
     from tileproof.base.diagnostic import Severity
     from tileproof.base.source import Source
-    from tileproof.judge.launches import StatedLaunch
     from tileproof.judge.outcome import Options
     from tileproof.report.values import Report, Unread
     from tileproof.rulebase.book import Rulebook
@@ -87,11 +86,15 @@ class Wanted:
         from tileproof import api  # noqa: PLC0415
         from tileproof.checking import settings  # noqa: PLC0415
         from tileproof.checking.results import state_of  # noqa: PLC0415
+        from tileproof.judge.launches import stated_launches  # noqa: PLC0415
 
         book, rules = load_rules(folders)
         project = settings.find(Path.cwd())
         here = project.options()
-        launches = () if block is None is cluster else _launches(block, cluster)
+        try:
+            launches = stated_launches(block, cluster)
+        except ValueError as error:
+            fail(f"--{error}")
         options = replace(
             here,
             contract=contract or here.contract,
@@ -204,19 +207,6 @@ def check_files(wanted: Wanted, names: tuple[str, ...]) -> int:
     """Check files, directories, globs, or - for standard input, and report; the exit status."""
     report = wanted.check([item for name in names for item in inputs(name)])
     return wanted.report(report)
-
-
-def _launches(block: str | None, cluster: str | None) -> tuple[StatedLaunch, ...]:
-    from tileproof.judge.launches import StatedLaunch, dimensions  # noqa: PLC0415
-
-    said: dict[str, tuple[int, int, int]] = {}
-    for name, text in (("block", block), ("cluster", cluster)):
-        if text is not None:
-            try:
-                said[name] = dimensions(text)
-            except ValueError as error:
-                fail(f"--{name}: {error}")
-    return (StatedLaunch("*", **said),) if said else ()
 
 
 def _severity(text: str) -> tuple[str, Severity]:

@@ -53,12 +53,16 @@ def stated_launches(block: object = None, cluster: object = None) -> tuple[State
     """What is said of all kernels; nothing where neither is given.
 
     Raises:
-        ValueError: as of ``dimensions``.
+        ValueError: as of ``dimensions``, with which of them it is.
     """
-    if block is None and cluster is None:
-        return ()
-    numbers = (None if one is None else dimensions(one) for one in (block, cluster))
-    return (StatedLaunch("*", *numbers),)
+    said: dict[str, Three] = {}
+    for name, value in (("block", block), ("cluster", cluster)):
+        if value is not None:
+            try:
+                said[name] = dimensions(value)
+            except ValueError as error:
+                raise ValueError(f"{name}: {error}") from None
+    return (StatedLaunch("*", **said),) if said else ()
 
 
 def of_kernel(launches: Iterable[StatedLaunch], name: str) -> tuple[Three | None, Three | None]:

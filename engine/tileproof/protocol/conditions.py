@@ -38,7 +38,7 @@ _NATURAL = (0, 1, 5, 300, 70_000)
 _BELOW = (-1, -7, -300)
 _WIDE = (1 << 32) + 5  # that a conversion to a word cuts off
 _WORD = 1 << 31  # numbers from here on are too long for a signed word
-_WORDS = 1 << 32
+_WORDS = 1 << 32  # less a mask without a sign: the bits that it leaves out
 _MOST_SHIFT = 63
 _COMPARISONS = {
     **{"eq": ("equal", False, False), "ne": ("equal", False, True), "slt": ("below", False, False)},

@@ -80,6 +80,19 @@ def handed(code: Sequence[Instruction], place: int) -> bool:
     return False
 
 
+def by_others(code: Sequence[Instruction], tensor: Collection[str]) -> bool:
+    """Whether a branch, a loop or a place goes by what is read from shared memory: other threads may have left it.
+
+    Args:
+        tensor: steps whose place is in tensor memory: its address is read there, as tcgen05.alloc left it.
+    """
+    slots = [slot for one in code if one.kind in ("branch", "test", "check") for slot in _read(one)]
+    for one in code:
+        if one.effect is not None and one.effect.name not in tensor and one.effect.first < len(one.inputs):
+            slots.append(one.inputs[one.effect.first])
+    return any(_is(one, _READS) for one in _computing(code, slots))
+
+
 def _job_counters(code: Sequence[Instruction]) -> frozenset[int]:
     counters = {id(one): at for at, one in enumerate(code) if _is(one, _COUNTERS)}
     loops = [at for at, one in enumerate(code) if counters and one.kind in ("test", "check")]
@@ -312,9 +325,14 @@ def _behind(code: Sequence[Instruction], places: Iterable[int], through: bool = 
     Args:
         through: whether also what is stored in shared memory, where one is computed from what is read there.
     """
+    return _computing(code, [slot for place in places for slot in _read(code[place])], through)
+
+
+def _computing(code: Sequence[Instruction], slots: Sequence[int], through: bool = False) -> Iterator[Instruction]:
+    """The same of some values."""
     writers = writers_of(code)
     stored = [slot for one in code if through and _is(one, _STORES) for slot in one.inputs if slot in writers]
-    todo = [slot for place in places for slot in _read(code[place])]
+    todo = list(slots)
     seen = set(todo)
     while todo:
         slot = todo.pop()
@@ -355,6 +373,7 @@ def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
 
 __all__ = [
     "Writers",
+    "by_others",
     "counts_written",
     "deciders",
     "deciding",

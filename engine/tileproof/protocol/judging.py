@@ -145,6 +145,7 @@ def conclude(study: Study) -> Outcome:
 
 
 def _led(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
+    """Run with the numbers that lead to steps, where some are missing: few kernels need Z3 to be loaded."""
     if missing(study):
         from tileproof.protocol.leading import led_runs  # noqa: PLC0415
 
@@ -359,9 +360,8 @@ def _seek_steps(study: Study, long: Run, faults: list[ProtocolFault], natural: f
     smooth: set[int] = set(natural)
     runs = study.limit("seek_runs")
     for trial in seek(study.compiled.code, study.reached, told, long.machine, runs, study.seek_share, study.ptx):
-        if not (
-            trial.machine.taint.released or (study.ptx and not rough and _wrong_there(study, trial.machine, natural))
-        ):
+        wrong = study.ptx and not rough and _wrong_there(study, trial.machine, natural)
+        if not (trial.machine.taint.released or wrong):
             smooth |= trial.machine.coverage.executed
         if study.ptx and not trial.machine.taint.released:
             # A number that is wrong for the hardware is wrong on whatever way threads come to it.

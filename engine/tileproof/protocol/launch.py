@@ -15,6 +15,7 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
+from tileproof.judge.launches import Three
 from tileproof.memory.known_bits import fold
 from tileproof.memory.origins import origin_of
 from tileproof.memory.tensor_maps import kernel_name, mapped
@@ -27,7 +28,6 @@ from tileproof.protocol.steps import words
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import Stated, state
 
-Three: TypeAlias = "tuple[int, int, int]"
 Said: TypeAlias = "tuple[Three | None, Three | None]"  # of a kernel by the user: its block and its cluster
 Global: TypeAlias = (
     "tuple[int, int, bool]"  # what defines some global memory: the operation by ``id``, which value of it

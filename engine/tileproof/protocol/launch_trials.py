@@ -3,11 +3,12 @@
 A cluster is the one in which the kernel goes right, if it goes right in no other number of CTAs. Of the threads of a
 CTA nothing is assumed where the kernel goes right with any number of whole warps. Three facts save runs:
 
-- A thread of a kernel that never asks how many threads there are does the same in each CTA that has it, as long as it
-  waits for others only at barriers of all. Fewer threads then make no hazard that more do not make: what is right with
-  some number of warps is so with fewer, and what is wrong is so with more.
-- A warp that reaches for lanes of tensor memory which are another warp's does so in each larger CTA as well, unless it
-  waits for ever before. No launch works that has such a warp, so the kernel is not made for one.
+- A thread of a kernel that never asks how many threads there are, and decides nothing by what others leave in shared
+  memory, does the same in each CTA that has it, as long as it waits for others only at barriers of all. Fewer threads
+  then make no hazard that more do not make: what is right with some number of warps is so with fewer, and what is wrong
+  is so with more.
+- A warp of such a kernel that reaches for lanes of tensor memory which are another warp's does so in each larger CTA as
+  well, unless it waits for ever before. No launch works that has such a warp, so the kernel is not made for one.
 - Accumulators in tensor memory are read by the warps of a warpgroup, each its quarter of the lanes.
 """
 
@@ -20,6 +21,7 @@ from tileproof.base.records import dataclass, replace
 from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.deciding import by_others
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.launch import Blocks, Launch
 from tileproof.protocol.program import Instruction
@@ -62,7 +64,6 @@ def narrowed(
 
     Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them;
     nor where it comes to the end of a short run with one number alone, and hangs with all others: a long one has none.
-    Of a number that is rare it is enough that it goes wrong with all others, for its run may be too long.
     Where it goes right with none, that with which it goes furthest shows what is wrong, or what may be.
 
     Args:
@@ -96,7 +97,7 @@ def narrowed(
                 ),
             )
             return replace(launched, shapes=_all_in(launched, chosen), wrong_anyhow=True)
-        if every and len(right) == 1:
+        if every and len(right) == 1 and done[right[0]].right:
             return replace(launched, shapes=_all_in(launched, right[0]), cluster_known=True)
     most = max(one.steps if one.right else 0 for one in done.values())
     as_good = [one for one, trial in done.items() if trial.right and trial.steps == most > 0]
@@ -129,13 +130,13 @@ def _in_rare(
             done[rare] = trial
         wrong = trial.errors or trial.beyond
         if not wrong:
-            if right is not None:
+            if right is not None or not trial.right:
                 return done, False
             right = rare
             continue
         budget -= trial.work
         least = min(least, trial.work // rare.ctas)
-        needed = least * sum(one.ctas for one in rest) if right or all(map(_unusual, rest)) else 0
+        needed = least * sum(one.ctas for one in rest) if right is not None or all(map(_unusual, rest)) else 0
         if budget < needed:
             return done, False
     return done, True
@@ -207,20 +208,21 @@ def right_in_blocks(
         return None
     impossible = book.enums["impossible_block_finding"].by_spelling.keys()
     counts = any(one.kind == "effect" and _COUNT.search(one.operation.name) for one in code)
-    alone = not counts and not _numbered(book, steps)
+    by_itself = not counts and not by_others(code, {one[1:] for one in book.enums["tensor_step"].members})
+    alone = by_itself and not _numbered(book, steps)
     found: dict[int, Set[str]] = {}  # what goes wrong, by the number of threads
 
     def note(threads: int, codes: Set[str]) -> None:
         fewer, more = (one for one in sizes if one < threads), (one for one in sizes if one > threads)
         same = more if codes else fewer
-        if alone or (not counts and not codes.isdisjoint(impossible)):
+        if alone or (by_itself and not codes.isdisjoint(impossible)):
             found.update((one, codes) for one in same if one not in found)
         found[threads] = codes
 
     note(shape.threads, frozenset())
     following = shape.threads + shape.warp  # one warp more shows what no launch can have
     while open_ := [one for one in sizes if one not in found]:
-        if following in open_ and not counts:
+        if following in open_ and by_itself:
             threads = following
         elif alone:
             threads = open_[-1] if open_[-1] == sizes[-1] else open_[len(open_) // 2]
@@ -228,7 +230,7 @@ def right_in_blocks(
             threads = open_[0]
         if budget < work * (1 if alone or threads == following else len(open_)):
             return None
-        until = impossible if threads == following and not counts else frozenset[str]()
+        until = impossible if threads == following and by_itself else frozenset[str]()
         taken, codes = tried(replace(shape, block=(threads, 1, 1)), until)
         budget -= taken
         if codes is None:

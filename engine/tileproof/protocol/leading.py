@@ -18,8 +18,9 @@ from tileproof.protocol.conditions import Conditions
 from tileproof.protocol.explore import chain_of, guards_of, wanted_ways
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.folding import Extents
+from tileproof.protocol.lengths import of_its_steps
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.runs import Run, even, key_of
+from tileproof.protocol.runs import Run
 from tileproof.protocol.study import FEW, Study
 
 _PARTS = ((1, 1), (3, 1), (1, 2), (3, 2), (3, 4), (5, 4), (7, 4))  # of what a run supposes, as fractions
@@ -28,13 +29,9 @@ _TIMES = 8  # more is no number for a run
 
 
 def led_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
-    """Run with numbers that fulfil the conditions on the way to steps that are missing.
-
-    A run with a finding of its own says nothing: a caller may never give such numbers together, and its steps stay
-    missing.
-    """
+    """Run with numbers that fulfil the conditions on the way to steps that are missing."""
     code, guards, tile = study.compiled.code, guards_of(study.compiled.code), study.limit("tile_elements")
-    usual, known = long.machine.shape.extents, {key_of(fault) for fault in faults}
+    usual = long.machine.shape.extents
     budget, seconds = study.share("wide", long.machine), study.limit("led_time") / 1000
     tried: set[tuple[int, bool]] = set()
     few = Extents(FEW, FEW, usual.counted, usual.given, usual.units)
@@ -44,16 +41,9 @@ def led_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
             return
         tried.add(wanted)
         numbers = numbers_for(code, *wanted, study.shape.block, partial(few.usual, tile=tile), seconds)
-        given = {**dict(few.given), **numbers}
-        if not numbers or any(ran.recipe.extents.given == tuple(sorted(given.items())) for ran in study.ran):
-            continue
-        noted, size = study.noted(), replace(few, given=tuple(sorted(given.items())))
-        one = study.run(size, study.shape.extent, FEW, budget=budget)
-        budget -= one.machine.steps
-        if (one.calm or even(one)) and all(key_of(fault) in known for fault in one.faults):
-            study.reached.add(one.machine)
-        else:
-            study.doubts, study.unseen, study.ran, study.fills = noted
+        size = replace(few, given=tuple(sorted({**dict(few.given), **numbers}.items())))
+        if numbers and not any(ran.recipe.extents.given == size.given for ran in study.ran):
+            budget -= of_its_steps(study, faults, partial(study.run, size, study.shape.extent, FEW, budget=budget))
 
 
 def numbers_for(

@@ -265,7 +265,7 @@ def over_tiles(
     counted = _counted(study, coverage.lengths) if one.hangs and coverage.abandoned else 0
     if not tiles < counted <= _MOST_TILES * long.machine.tiles:
         return one
-    study.doubts, study.unseen, study.ran, study.fills = noted
+    study.forget(noted)
     return study.run(size, study.shape.extent, max(counted, long.machine.tiles), budget=budget, gives_up=gives_up)
 
 
@@ -292,7 +292,7 @@ def _parts_of_a_length(others: Others) -> None:
         further = one.machine.coverage.complete and not one.machine.coverage.executed <= study.reached.executed
         if further and (not others.take(one) or one.calm or even(one)):
             return
-        study.doubts, study.unseen, study.ran, study.fills = noted
+        study.forget(noted)
         others.stuck = stuck
         if not one.machine.coverage.abandoned:  # no loop was taken for one over tiles
             return
@@ -301,11 +301,10 @@ def _parts_of_a_length(others: Others) -> None:
 def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
     """Run where steps are missing with integers that differ by more than a tile and no multiple of it.
 
-    The masked tiles of causal attention lie between the lengths of queries and keys. A run with a finding of its own
-    says nothing: a caller may never give such numbers together, and its steps stay missing.
+    The masked tiles of causal attention lie between the lengths of queries and keys.
     """
     code, tile, usual = study.compiled.code, study.limit("tile_elements"), long.machine.shape.extents
-    guards, few, known = guards_of(code), Extents(FEW, FEW, usual.counted, units=usual.units), set(map(key_of, faults))
+    guards, few = guards_of(code), Extents(FEW, FEW, usual.counted, units=usual.units)
     budget = study.share("trial", long.machine)
     for step, bounds in ((_UNLIKE, False), (-_UNLIKE, False), *((more, True) for more in _LONGER)):
         wanted = wanted_ways(code, guards, study.reached) if budget > 0 else {}
@@ -319,34 +318,37 @@ def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
         given = {term: base + more * i for term, i in order.items()} | dict.fromkeys(tiles & terms, FEW)
         if loaded:  # what the kernel gets may bound it: the length of all sequences
             given = dict.fromkeys(terms - tiles, _LARGE * base) if bounds else {}
-        noted = study.noted()
         size = replace(
             few, tensor=base, apart=base, uneven=more, given=tuple(sorted({**dict(usual.given), **given}.items()))
         )
-        one = study.run(size, study.shape.extent, FEW, budget=budget)
-        budget -= one.machine.steps
-        if (one.calm or even(one)) and all(key_of(fault) in known for fault in one.faults):
-            study.reached.add(one.machine)
-        else:
-            study.doubts, study.unseen, study.ran, study.fills = noted
+        budget -= of_its_steps(study, faults, partial(study.run, size, study.shape.extent, FEW, budget=budget))
+
+
+def of_its_steps(study: Study, faults: Sequence[ProtocolFault], run: Callable[[], Run]) -> int:
+    """Make a run for the steps that it executes alone, and tell how many instructions it took.
+
+    One with a finding of its own says nothing: a caller may never give such numbers together, and its steps stay
+    missing.
+    """
+    noted, known = study.noted(), set(map(key_of, faults))
+    one = run()
+    if (one.calm or even(one)) and all(key_of(fault) in known for fault in one.faults):
+        study.reached.add(one.machine)
+    else:
+        study.forget(noted)
+    return one.machine.steps
 
 
 def grouped_run(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
     """Run where steps are missing with more problems than usual, each of few elements: a CTA goes from one to another.
 
-    A kernel gets how many problems there are, and loads how large each is (grouped GEMM). A run with a finding of its
-    own says nothing: a caller may never give such numbers together, and its steps stay missing.
+    A kernel gets how many problems there are, and loads how large each is (grouped GEMM).
     """
-    if not (study.loads and missing(study)):
-        return
-    noted, known = study.noted(), set(map(key_of, faults))
-    usual = long.machine.shape.extents
-    size = replace(usual, tensor=FEW, argument=_MORE * study.shape.extent, counted=True)
-    one = study.run(size, study.shape.extent, long.machine.tiles, budget=study.share("wide", long.machine))
-    if (one.calm or even(one)) and all(key_of(fault) in known for fault in one.faults):
-        study.reached.add(one.machine)
-    else:
-        study.doubts, study.unseen, study.ran, study.fills = noted
+    if study.loads and missing(study):
+        turns, usual = study.shape.extent, long.machine.shape.extents
+        size = replace(usual, tensor=FEW, argument=_MORE * turns, counted=True)
+        budget = study.share("wide", long.machine)
+        of_its_steps(study, faults, partial(study.run, size, turns, long.machine.tiles, budget=budget))
 
 
 def element_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
@@ -367,7 +369,7 @@ def element_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> No
             reached.add(one.machine)
             reached.entered = entered  # numbers of elements are no terms that could be told to be one
         else:
-            study.doubts, study.unseen, study.ran, study.fills = noted
+            study.forget(noted)
         if not one.machine.coverage.complete:  # loops over elements, not over tiles of them
             return
 
@@ -403,7 +405,7 @@ def chosen_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
         search = Search(code, run, usual, study.shape.extent, steps)
         found = search.past(place, way, right=lambda one: one.calm or even(one))
         steps = search.steps
-        study.doubts, study.unseen, study.ran, study.fills = noted
+        study.forget(noted)
         if found is None:
             continue
         one = run(search.given, NOWHERE)

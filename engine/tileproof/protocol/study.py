@@ -58,6 +58,7 @@ _LONGER = 5  # numbers of turns that are tried for a longer run
 _SMALLER = (2, 4, 8)  # turns of a run in which a finding of a longer one may show as well
 
 
+Noted: TypeAlias = "tuple[dict[tuple[str, int], Doubt], dict[int, Operation], list[Ran], Fills | None]"
 Size: TypeAlias = "tuple[Extents, int, int]"  # of a run: extents, turns, tiles
 
 
@@ -112,11 +113,11 @@ class Study:
     @property
     def run_steps(self) -> int:
         """How many instructions one run may take."""
-        return self.limit("run_steps") * self.size
+        return self.limit("run_steps") * self.scale
 
     @property
-    def size(self) -> int:
-        """How many times as many instructions as usual a run takes in a large cluster."""
+    def scale(self) -> int:
+        """How many times as many instructions as usual a run may take: the more, the more CTAs a cluster has."""
         return max(1, self.shape.ctas // _USUAL)
 
     # -- one run
@@ -306,13 +307,17 @@ class Study:
 
         usual = partial(extents.usual, tile=tile)
         found = entrance(self.compiled.code, first, run, usual, self.shape.extent, self.limit("entrance_steps"))
-        self.doubts, self.unseen, self.ran, self.fills = noted
+        self.forget(noted)
         self.given = tuple(sorted(found.items()))
         return bool(found)
 
-    def noted(self) -> tuple[dict[tuple[str, int], Doubt], dict[int, Operation], list[Ran], Fills | None]:
+    def noted(self) -> Noted:
         """What runs that are only trials are not to change."""
         return dict(self.doubts), dict(self.unseen), list(self.ran), self.fills
+
+    def forget(self, noted: Noted) -> None:
+        """Leave out all since something was noted: runs that were only trials."""
+        self.doubts, self.unseen, self.ran, self.fills = noted
 
     def in_tiles(self) -> Run | None:
         """The long run of a kernel in PTX whose integers count in the tiles of its loops; None where none is found."""
@@ -327,7 +332,7 @@ class Study:
             if units.stands(one):
                 self.units = units.extents.units
                 return one
-            self.doubts, self.unseen, self.ran, self.fills = noted
+            self.forget(noted)
             if not units.goes_on(one):
                 break
         return None
@@ -389,7 +394,7 @@ class Study:
             found += [one] if one.machine.coverage.complete else []
             if found and not found[-1].hangs:
                 break
-        self.doubts, self.unseen, self.ran, self.fills = noted
+        self.forget(noted)
         return next((one for one in found if not one.hangs), found[0] if found else first)
 
     def cut_short(self, ends: Callable[[str, int], bool]) -> Run:
@@ -428,7 +433,7 @@ class Study:
 
         whole, small, steps = self.sizes(judged)
         share = max(steps.steps * self.limit("diagnosis_share") // 100, self.limit("diagnosis_steps"))
-        most, runs = min(share, self.limit("diagnosis_most") * self.size), self.limit("diagnosis_runs")
+        most, runs = min(share, self.limit("diagnosis_most") * self.scale), self.limit("diagnosis_runs")
         return Search(self.book, at(small), at(whole), self.compiled, line, self.explain, runs, most)
 
     def sizes(self, judged: Run) -> tuple[Size, Size, Machine]:

@@ -305,7 +305,8 @@ def _function_launched(
             return one.machine.steps, codes if codes or whole else None
 
         group = hardware.limit(book, "group_warps") * shape.warp
-        lanes = _has(book, compiled, "lanes_step") and not any(".ws" in one for one in opcodes)
+        narrow = book.enums["narrow_mma_word"].by_spelling
+        lanes = _has(book, compiled, "lanes_step") and not any(word in one for one in opcodes for word in narrow)
         least = max(least_threads(book, compiled.steps), group if lanes else 0)
         most = limit(book, "block_steps", thorough, True)
         code, steps = compiled.program.code, compiled.steps
