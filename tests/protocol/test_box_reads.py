@@ -270,6 +270,14 @@ def test_fewer_bytes_than_tcgen05_mma_reads_are_an_error(operand: str, bytes_: i
     assert (found(text), reasons(text)) == (codes, [])
 
 
+@pytest.mark.parametrize(("bytes_", "code"), [(16256, "PR182"), (15488, "PR182"), (15360, "PR139"), (16320, "PR139")])
+def test_a_few_rows_that_no_copy_brings_are_no_error(bytes_: int, code: str):
+    """125 rows of queries are read as 128; of what is below a group of eight rows, or no whole row, that is not so."""
+    before, _, rest = OPERANDS.partition("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], ")
+    text = f"{before}mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r3], {bytes_};{rest.partition(';')[2]}"
+    assert [one.code for one in tileproof.check(text).diagnostics] == [code]
+
+
 @pytest.mark.parametrize("operand", ["A", "B"])
 def test_both_operands_are_waited_for_before_tcgen05_mma(operand: str):
     before, _, rest = OPERANDS.partition(f"WAIT_{operand}:\n")

@@ -138,3 +138,61 @@ def test_a_register_that_changes_is_no_number():
     errors, reasons, steps = judged(CHANGING, 8)
     assert steps == STEPS + 1
     assert errors or reasons
+
+
+# A loop that is written out four times, and its tail: what is done in the last turn of all, by where that is.
+UNROLLED = """.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry unrolled(.param .u32 length)
+.reqntid 32, 1, 1
+{
+  .reg .pred %p<9>;
+  .reg .b32 %r<20>;
+  ld.param.u32 %r1, [length];
+  add.s32 %r2, %r1, -1;
+  and.b32 %r3, %r1, 3;
+  and.b32 %r4, %r1, 2147483644;
+  setp.lt.s32 %p1, %r1, 1;
+  @%p1 bra DONE;
+  setp.lt.u32 %p1, %r1, 4;
+  mov.b32 %r5, 0;
+  mov.b32 %r6, 0;
+  @%p1 bra TAIL;
+AROUND:
+  cp.async.commit_group;
+  add.s32 %r7, %r5, AHEAD;
+  setp.ne.s32 %p2, %r7, %r2;
+  @%p2 bra OTHERS;
+  cp.async.wait_group 0;
+OTHERS:
+  add.s32 %r5, %r5, 4;
+  setp.ne.s32 %p3, %r5, %r4;
+  mov.u32 %r6, %r4;
+  @%p3 bra AROUND;
+TAIL:
+  setp.eq.s32 %p4, %r3, 0;
+  @%p4 bra DONE;
+  setp.ne.s32 %p5, %r6, %r2;
+  @%p5 bra DONE;
+  cp.async.wait_group 1;
+DONE:
+  ret;
+}
+"""
+
+
+def steps_of_unrolled(text: str) -> tuple[str, int]:
+    (kernel,) = tileproof.check(text).files[0].kernels
+    return kernel.status, kernel.steps
+
+
+@pytest.mark.parametrize(("ahead", "steps"), [(0, 2), (1, 2), (2, 2), (3, 3)])
+def test_the_last_turn_is_the_last_of_four_where_no_tail_follows(ahead: int, steps: int):
+    """The counter is a multiple of four below a bound: only three ahead of it comes to the last turn."""
+    assert steps_of_unrolled(UNROLLED.replace("AHEAD", str(ahead))) == ("followed", steps)
+
+
+def test_a_counter_that_goes_by_five_comes_to_it():
+    text = UNROLLED.replace("AHEAD", "1").replace("add.s32 %r5, %r5, 4", "add.s32 %r5, %r5, 5")
+    assert steps_of_unrolled(text)[1] == 3

@@ -178,6 +178,9 @@ PAIR = edited(
     (".reqntid 128, 1, 1\n", ".reqntid 128, 1, 1\n.reqnctapercluster 2, 1, 1\n"),
 )
 
+# Warps of a pair count the lanes of their half of a tile of 128 rows (FlashInfer, cake_dsv4).
+HALVES = edited(PAIR, ("  shl.b32 %r6, %r4, 21;\n", "  and.b32 %r6, %r4, 1;\n  shl.b32 %r6, %r6, 21;\n"))
+
 # Nobody writes to the accumulator before the first MMA.
 FRESH = (
     COLUMNS[: COLUMNS.index("  tcgen05.st")]
@@ -207,6 +210,7 @@ RIGHT = {
     "handed": HANDED,
     "handed without a word on the scope": HANDED.replace("mbarrier.arrive.release.cluster.", "mbarrier.arrive."),
     "pair": PAIR,
+    "lanes of half a tile": HALVES,
 }
 
 WRONG = {
@@ -215,6 +219,14 @@ WRONG = {
     "no fence before the barrier": (edited(COLUMNS, (FENCED, UNFENCED)), {"PR115"}),
     "lanes of the next warp": (
         edited(COLUMNS, (LANES, "  add.s32 %r40, %r2, 1;\n  shl.b32 %r7, %r40, 21;\n")),
+        {"PR175"},
+    ),
+    "lanes of half a tile in a CTA alone": (
+        edited(MEMORY, ("  shl.b32 %r6, %r4, 21;\n", "  and.b32 %r6, %r4, 1;\n  shl.b32 %r6, %r6, 21;\n")),
+        {"PR175"},
+    ),
+    "lanes of the next half": (
+        edited(HALVES, ("  and.b32 %r6, %r4, 1;\n", "  and.b32 %r6, %r4, 1;\n  xor.b32 %r6, %r6, 1;\n")),
         {"PR175"},
     ),
     "lanes of the other CTA": (

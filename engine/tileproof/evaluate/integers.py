@@ -65,7 +65,7 @@ OPERATIONS: Mapping[str, Callable[..., int | None]] = {
 
 def tried(conditions: Sequence[Integer]) -> bool:
     """Whether some of the numbers that are tried leave no condition 0; where none does others may."""
-    variables = tuple(dict.fromkeys(one for condition in conditions for one in _variables(condition)))
+    variables = tuple(dict.fromkeys(one for condition in conditions for one in variables_of(condition)))
     for trial in range(_TRIALS):
         given: dict[Integer, int | None] = {}
         for i, one in enumerate(variables):
@@ -76,7 +76,8 @@ def tried(conditions: Sequence[Integer]) -> bool:
     return False
 
 
-def _variables(one: Integer) -> Iterator[Integer]:
+def variables_of(one: Integer) -> Iterator[Integer]:
+    """The variables of an integer, each once."""
     todo, seen = [one], {one}
     while todo:
         last = todo.pop()
@@ -97,4 +98,4 @@ def value(one: Integer, known: dict[Integer, int | None]) -> int | None:
     return known[one]
 
 
-__all__ = ["OPERATIONS", "Integer", "tried", "value"]
+__all__ = ["OPERATIONS", "Integer", "tried", "value", "variables_of"]

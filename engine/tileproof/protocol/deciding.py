@@ -90,7 +90,7 @@ def by_others(code: Sequence[Instruction], tensor: Collection[str]) -> bool:
     for one in code:
         if one.effect is not None and one.effect.name not in tensor and one.effect.first < len(one.inputs):
             slots.append(one.inputs[one.effect.first])
-    return any(_is(one, _READS) for one in _computing(code, slots))
+    return any(_is(code[at], _READS) for at in _computing(code, slots))
 
 
 def _job_counters(code: Sequence[Instruction]) -> frozenset[int]:
@@ -325,23 +325,48 @@ def _behind(code: Sequence[Instruction], places: Iterable[int], through: bool = 
     Args:
         through: whether also what is stored in shared memory, where one is computed from what is read there.
     """
-    return _computing(code, [slot for place in places for slot in _read(code[place])], through)
-
-
-def _computing(code: Sequence[Instruction], slots: Sequence[int], through: bool = False) -> Iterator[Instruction]:
-    """The same of some values."""
     writers = writers_of(code)
     stored = [slot for one in code if through and _is(one, _STORES) for slot in one.inputs if slot in writers]
+    slots = [slot for place in places for slot in _read(code[place])]
+    return (code[at] for at in _computing(code, slots, lambda at: stored))
+
+
+def behind_one(code: Sequence[Instruction], place: int, cells: Mapping[int, Cell]) -> Iterator[int]:
+    """The places of the instructions that one condition is computed by, through the shared memory that is read.
+
+    Args:
+        cells: where integers in shared memory were loaded or stored, by place: other stores do not count.
+    """
+    stores = [at for at, one in enumerate(code) if at in cells and _is(one, _STORES)]
+
+    def stored(load: int) -> Iterator[int]:
+        for at in stores:
+            if load in cells and not _apart(cells[at], cells[load]):
+                yield from code[at].inputs
+
+    return _computing(code, _read(code[place]), stored)
+
+
+def _computing(
+    code: Sequence[Instruction], slots: Iterable[int], stored: Callable[[int], Iterable[int]] = lambda at: ()
+) -> Iterator[int]:
+    """The places of the instructions that some values are computed by.
+
+    Args:
+        stored: the values that may be read at a place.
+    """
+    writers = writers_of(code)
     todo = list(slots)
     seen = set(todo)
     while todo:
         slot = todo.pop()
-        for _, one in writers.get(slot, ()):
-            yield one
+        for at, one in writers.get(slot, ()):
+            yield at
             computes = one.kind != "effect" or _is(one, _COUNTERS)
-            before = _before(one, slot) if computes else stored if _is(one, _READS) else ()
-            todo += [other for other in before if other not in seen]
-            seen.update(before)
+            before = _before(one, slot) if computes else stored(at) if _is(one, _READS) else ()
+            more = [other for other in before if other not in seen]
+            todo += more
+            seen.update(more)
 
 
 def _read(one: Instruction) -> Collection[int]:
@@ -373,6 +398,7 @@ def _terms(one: Instruction, extents: Extents) -> set[tuple[int, int]]:
 
 __all__ = [
     "Writers",
+    "behind_one",
     "by_others",
     "counts_written",
     "deciders",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 
 from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operations import Operations
+from tileproof.evaluate import hardware
 from tileproof.protocol.actions import barrier_name, limit, threads_missing
 from tileproof.protocol.actions.registers import starved
 from tileproof.protocol.faults import UNFINISHED
@@ -14,6 +15,7 @@ from tileproof.protocol.machine import Machine
 from tileproof.protocol.state import Barrier, Delivery
 from tileproof.protocol.warps import Awaited, BarrierKey, OnMbarrier, OnRegisters
 
+_MULTIPLYING = ("raw_mma", "raw_wgmma")
 _WRITING = ("async_load", "write", "matrix_store")  # steps that write shared memory where one of their operands says
 
 
@@ -165,7 +167,8 @@ def understated_bytes(machine: Machine) -> None:
     """Report phases that expect fewer bytes than are read of the boxes that their copies deliver.
 
     Not where anything else may have written there: a copy or a write whose place is not known, or what was not
-    followed. Nor where there is an error already, but for a phase that nobody waits for any more.
+    followed. Nor where there is an error already, but for a phase that nobody waits for any more. An MMA reads a whole
+    number of rows, of which a kernel may fill fewer: it makes nothing of the last rows of the result.
     """
     reads, taint, known = machine.reads, machine.taint, Operations.of(machine.book)
     if reads is None or reads.lost or taint.reasons or taint.released:
@@ -184,7 +187,17 @@ def understated_bytes(machine: Machine) -> None:
         said.add(id(at))
         name, expected, read = barrier_name(machine, key), phase.bytes + phase.known, found[0] + phase.known
         places = (("read", found[1]),)
-        machine.report("PR139", "here", at, at=places, barrier=name, expected=expected, read=read)
+        missing = found[0] - phase.bytes
+        if known.step(found[1].name) in _MULTIPLYING and _last_rows(machine, missing, len(phase.boxes)):
+            machine.report("PR182", "here", at, at=places, barrier=name, expected=expected, read=read)
+        else:
+            machine.report("PR139", "here", at, at=places, barrier=name, expected=expected, read=read)
+
+
+def _last_rows(machine: Machine, missing: int, copies: int) -> bool:
+    """Whether bytes that are missing are whole rows at the end of each copy, fewer than a group of rows."""
+    row, group = hardware.widest_row(machine.book), limit(machine, "swizzle_bytes")
+    return missing % (row * copies) == 0 and missing // copies < group
 
 
 def register_budget(machine: Machine) -> None:

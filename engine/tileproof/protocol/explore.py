@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass, field, replace
-from tileproof.protocol.deciding import fixed
+from tileproof.protocol.deciding import behind_one, fixed
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
@@ -198,23 +198,39 @@ def wanted_ways(
 ) -> dict[int, bool]:
     """The decisions to take for steps that were not executed: the outermost that no run has taken that way.
 
-    Of two that contradict each other only the first.
+    Where nothing supposed or unknown decides there, those behind which the text gives another value to what does: a
+    thread leaves in shared memory whether it came last. Of two that contradict each other only the first.
     """
     wanted: dict[int, bool] = {}
     said: dict[int, bool] = {}
+    before: dict[int, list[tuple[int, bool]]] = {}
     for place, one in enumerate(code):
         if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
             continue
         for guard, way in chain_of(code, guards, place):
             if way in reached.went.get(guard, ()):
                 continue
-            terms = reached.terms.get(guard, ())
-            new = guard in reached.leading and (guard, way) not in tried and guard not in wanted
-            if new and all(said_of(said, term) in (None, way) for term in terms):
-                wanted[guard] = way
-                said.update(dict.fromkeys(terms, way))
+            if guard in reached.went and guard not in reached.leading and guard not in before:
+                before[guard] = list(_ways_before(code, guards, guard, reached))
+            for at, where in before.get(guard, [(guard, way)]):
+                terms = reached.terms.get(at, ())
+                new = at in reached.leading and (at, where) not in tried and at not in wanted
+                if new and all(said_of(said, term) in (None, where) for term in terms):
+                    wanted[at] = where
+                    said.update(dict.fromkeys(terms, where))
             break
     return wanted
+
+
+def _ways_before(
+    code: Sequence[Instruction], guards: Sequence[int], place: int, reached: Exploration
+) -> Iterator[tuple[int, bool]]:
+    """The ways that no run has taken to instructions by which the condition at a place is computed."""
+    for at in behind_one(code, place, reached.cells):
+        for guard, way in chain_of(code, guards, at):
+            if way not in reached.went.get(guard, ()):
+                yield guard, way
+                break
 
 
 def nearest(code: Sequence[Instruction], guards: Sequence[int], reached: Exploration) -> list[Sizes]:

@@ -22,6 +22,7 @@ from collections.abc import Iterator, Sequence, Set
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import replace
+from tileproof.protocol.bounded import of_bounded_threads
 from tileproof.protocol.deciding import ends, literal, turns_written
 from tileproof.protocol.explore import Decisions, Sizes, Sought, behind, in_empty_loops, seek, unreachable
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, UNREAD, ProtocolFault
@@ -108,6 +109,8 @@ def conclude(study: Study) -> Outcome:
         of_passed_loops(study, long, faults)
     of_other_lengths(study, long, faults)
     of_other_integers(study, long, faults)
+    if study.ptx:
+        of_bounded_threads(study, long, faults)
     never = in_empty_loops(study.compiled.code, study.reached)
     never |= impossible
     never |= unreachable(study.compiled.code, study.reached) if together else set()
@@ -144,7 +147,7 @@ def conclude(study: Study) -> Outcome:
     )
 
 
-def _led(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
+def _led(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
     """Run with the numbers that lead to steps, where some are missing: few kernels need Z3 to be loaded."""
     if missing(study):
         from tileproof.protocol.leading import led_runs  # noqa: PLC0415

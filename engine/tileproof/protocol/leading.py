@@ -28,7 +28,7 @@ _THREAD = regex(r"sreg\.tid\.([xyz])$")
 _TIMES = 8  # more is no number for a run
 
 
-def led_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
+def led_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
     """Run with numbers that fulfil the conditions on the way to steps that are missing."""
     code, guards, tile = study.compiled.code, guards_of(study.compiled.code), study.limit("tile_elements")
     usual = long.machine.shape.extents
@@ -78,7 +78,7 @@ def numbers_for(
         number = usual(term)
         near = [number * times // parts for times, parts in _PARTS]
         wanted[one] = (*near, number + 1, number - 1, 1, 0, _TIMES * number)
-    found = numbers(said, wanted, seconds)
+    found = numbers(conditions.bounded(said), wanted, seconds)
     return {} if found is None else {term: found[one] for one, term in conditions.terms.items()}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import partial
 
+from tileproof.base.diagnostic import Severity
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operations import Operations
@@ -19,6 +20,7 @@ from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UND
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import named_hang, wrong_early
+from tileproof.protocol.program import loops_at
 from tileproof.protocol.runs import Run, even, key_of, rests_on, steps_of
 from tileproof.protocol.study import AGREEING, FEW, Study
 from tileproof.protocol.terms import PLACES
@@ -36,6 +38,8 @@ _PLACES = 4  # that a run comes to for which others are missing
 _INTEGERS = 8  # that a finding may rest on
 _COPIES = {"bulk_load", "raw_copy"}  # steps that fill shared memory by bulk copies
 _FEWER = 3  # runs of a grid of one CTA
+_MANY_TILES = (64, 512)  # of a length that is divided among many CTAs
+_PARTED = 4  # times as many turns as usual that a loop over such a part has
 _GROUP = 8  # tiles, a multiple of the stages of most rings
 _ROUNDS = 2  # phases of an mbarrier that show both parities
 _CTAS = regex(r"sreg\.n(cta|cluster)id")
@@ -71,7 +75,7 @@ def short_runs(study: Study, long: Run, faults: list[ProtocolFault], period: Per
         if one.hangs or not _comparable(one, long):
             # A caller may never ask for so few, and roles need not agree on which of them has an iteration then.
             wrong = [fault for fault in one.faults if fault.code in DEADLOCKS or fault.code in HAZARDS]
-            if wrong and turns:
+            if wrong and turns and not _right_with_even_shares(study, long, turns, tiles):
                 study.doubt("short_loops", wrong[-1].operation, turns=turns)
             continue
         for fault in one.faults:
@@ -135,6 +139,22 @@ def _of_short_loops(study: Study, fault: ProtocolFault) -> ProtocolFault:
 def shorter(study: Study, long: Run, turns: int, tiles: int) -> Run:
     """A run like the long one, with loops of so many turns."""
     return study.run(_size(study, long, turns), turns, tiles, budget=study.run_steps)
+
+
+def _right_with_even_shares(study: Study, long: Run, turns: int, tiles: int) -> bool:
+    """Whether a run of so many turns goes right where each CTA of a cluster has as many tiles.
+
+    Who launches a kernel in pairs of CTAs that work on their tiles together gives it a multiple of two.
+    """
+    code, ctas, size = study.compiled.code, study.shape.ctas, _size(study, long, turns)
+    loops = (deciding(code, (at,))[0] for at in range(len(code)) if loops_at(code, at))
+    shared = frozenset[int]().union(*(terms for terms in loops if terms & PLACES)) - PLACES
+    if ctas == 1 or not shared:
+        return False
+    tile = study.limit("tile_elements")
+    given = dict(size.given) | {term: ctas * size.usual(term, tile) for term in sorted(shared)}
+    size = replace(size, given=tuple(given.items()))
+    return study.run(size, turns, tiles, budget=study.run_steps).calm
 
 
 def _size(study: Study, long: Run, turns: int) -> Extents:
@@ -232,6 +252,8 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
             break
     if deciding_numbers()[1]:
         _parts_of_a_length(others)
+    if deciding_numbers()[1]:
+        _small_parts_of_a_length(others)
     for place in list(wanted_ways(code, guards, study.reached))[:_PLACES]:
         # What brings a run to this place keeps it from going on: tiles that have nothing to sum up, say.
         size, turns, tiles = study.reached.sizes[place]
@@ -298,7 +320,26 @@ def _parts_of_a_length(others: Others) -> None:
             return
 
 
-def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
+def _small_parts_of_a_length(others: Others) -> None:
+    """Run with lengths that are loaded so large that many CTAs have several tiles of each; see ``_parts_of_a_length``.
+
+    A run is given up where a loop goes through the whole length, or through large parts of it.
+    """
+    study, long = others.study, others.long
+    budget, most = study.share("wide", long.machine), _PARTED * study.shape.extent
+    for tiles in _MANY_TILES:
+        noted, stuck = study.noted(), others.stuck
+        size = Extents(tiles * study.limit("tile_elements"), FEW, counted=False)
+        one = study.run(size, study.shape.extent, FEW, budget=budget, gives_up=lambda place, length: length > most)
+        budget -= one.machine.steps
+        further = one.machine.coverage.complete and not one.machine.coverage.executed <= study.reached.executed
+        if further and (not others.take(one) or one.calm or even(one)):
+            return
+        study.forget(noted)
+        others.stuck = stuck
+
+
+def unlike_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
     """Run where steps are missing with integers that differ by more than a tile and no multiple of it.
 
     The masked tiles of causal attention lie between the lengths of queries and keys.
@@ -324,22 +365,25 @@ def unlike_runs(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> Non
         budget -= of_its_steps(study, faults, partial(study.run, size, study.shape.extent, FEW, budget=budget))
 
 
-def of_its_steps(study: Study, faults: Sequence[ProtocolFault], run: Callable[[], Run]) -> int:
+def of_its_steps(study: Study, faults: list[ProtocolFault], run: Callable[[], Run]) -> int:
     """Make a run for the steps that it executes alone, and tell how many instructions it took.
 
-    One with a finding of its own says nothing: a caller may never give such numbers together, and its steps stay
+    One with an error of its own says nothing: a caller may never give such numbers together, and its steps stay
     missing.
     """
     noted, known = study.noted(), set(map(key_of, faults))
     one = run()
-    if (one.calm or even(one)) and all(key_of(fault) in known for fault in one.faults):
+    new = [fault for fault in one.faults if key_of(fault) not in known]
+    wrong = any(study.book.findings[fault.code].severity is Severity.ERROR for fault in new)
+    if (one.calm or even(one)) and not wrong:
         study.reached.add(one.machine)
+        faults += new
     else:
         study.forget(noted)
     return one.machine.steps
 
 
-def grouped_run(study: Study, long: Run, faults: Sequence[ProtocolFault]) -> None:
+def grouped_run(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
     """Run where steps are missing with more problems than usual, each of few elements: a CTA goes from one to another.
 
     A kernel gets how many problems there are, and loads how large each is (grouped GEMM).
@@ -476,7 +520,8 @@ class Others:
         # Where a CTA has no tile by the integers that a run supposes, its part of what others expect is missing.
         new = [one for one in new if one.code != OF_BOXES or id(one.operation) not in usual]
         self.known.update(map(key_of, new))
-        if one.machine.steps < long.machine.steps:  # of steps that longer loops have without a hazard
+        if one.machine.steps < long.machine.steps or _goes_round_less(one, long):
+            # Of steps that longer loops have without a hazard.
             short = [fault for fault in new if fault.code in HAZARDS and not rests_on(fault, usual, False)]
             short = [fault for fault in short if not _in_long_loops(study, fault, long)]
             new = [_of_short_loops(study, fault) if fault in short else fault for fault in new]
@@ -488,14 +533,26 @@ class Others:
         return True
 
 
+def _goes_round_less(one: Run, long: Run) -> bool:
+    """Whether a loop that takes part in the protocol goes around less often in a run than in the long one."""
+    lengths, code = one.machine.coverage.lengths, one.machine.program.code
+    usual = long.machine.coverage.lengths
+    return any(turns > lengths[at] for at, turns in usual.items() if at in lengths and loops_at(code, at))
+
+
 def _in_long_loops(study: Study, fault: ProtocolFault, long: Run) -> bool:
     """Whether a run with integers as large as those of the long one, or larger, has a hazard as well; it may be cut."""
     usual, turns, tiles = long.machine.shape.extents, long.machine.shape.extent, long.machine.tiles
+    tile = study.limit("tile_elements")
+
+    def elements(extents: Extents) -> int:
+        return extents.argument * (tile if extents.counted else 1)
+
     return any(
         key_of(fault) in one.places
         for one in study.ran
         if one.recipe.extents.tensor >= usual.tensor
-        and one.recipe.extents.argument >= usual.argument
+        and elements(one.recipe.extents) >= elements(usual)
         and not (one.recipe.forced or one.recipe.extents.given)
         and one.recipe.turns >= turns
         and one.recipe.tiles >= tiles

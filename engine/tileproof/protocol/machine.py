@@ -18,7 +18,7 @@ from tileproof.protocol.deciding import Writers, handed, writers_of
 from tileproof.protocol.faults import ProtocolFault, stated
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.ledger import Event
-from tileproof.protocol.memory import Access, AccessLog
+from tileproof.protocol.memory import Access, AccessLog, Span
 from tileproof.protocol.program import Instruction, Program, goes_past, is_count
 from tileproof.protocol.seen import addressed, sees
 from tileproof.protocol.state import (
@@ -130,6 +130,7 @@ class Machine:
         passing: which ways of branches go past such loops.
         alignments: of each memory the first barrier that was initialised at each distance from where they are aligned.
         writers: the instructions that give each slot a value, once that was asked (``by_role``).
+        spans: where operations access memory, by ``id``, of those of which that is wanted.
     """
 
     program: Program
@@ -205,6 +206,7 @@ class Machine:
     passing: dict[tuple[int, bool], bool] = field(default_factory=dict)
     alignments: dict[tuple[int, int], dict[int, tuple[int, Operation]]] = field(default_factory=dict)
     writers: Writers | None = None
+    spans: Mapping[int, set[Span]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")

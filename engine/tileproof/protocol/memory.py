@@ -5,11 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import ValuesView
 from operator import attrgetter
+from typing import TypeAlias
 
 from tileproof.base.records import dataclass, field
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import AccessSet
 from tileproof.protocol.vector_clock import Agent
+
+# CTA and serial number of an allocation, the first unit and that behind the last.
+Span: TypeAlias = "tuple[int, int, int, int]"
 
 
 @dataclass(slots=True)

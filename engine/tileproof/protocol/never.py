@@ -40,7 +40,7 @@ def impossible_ways(
                 continue
             key = guard, way
             if key not in asked and condition is not None and len(asked) < most:
-                asked[key] = _contradict(before, seconds)
+                asked[key] = _contradict(formulas.bounded(before), seconds)
             if asked.get(key):
                 break
     return {key for key, never in asked.items() if never}

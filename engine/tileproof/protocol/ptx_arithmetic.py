@@ -47,6 +47,7 @@ _FLOATS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
 }
 _FORMATS = {"f32": ("<I", "<f"), "f64": ("<Q", "<d")}
 _ANSWERED = "clusterlaunchcontrol.query_cancel.is_canceled"
+_FIRST_CTA = regex(r"clusterlaunchcontrol\.query_cancel\.get_first_ctaid::[xyz]\b")
 
 Lifted: TypeAlias = Callable[..., Value]
 
@@ -127,6 +128,8 @@ def computation(book: Rulebook, opcode: str) -> Computation | None:
     name, *pieces = opcode.split(".")
     if opcode.startswith(_ANSWERED):
         return _answered(opcode)
+    if _FIRST_CTA.match(opcode):
+        return _first_cta(opcode)
     makes = _MAKERS.get(name)
     if makes is None or not pieces:
         return None
@@ -602,6 +605,12 @@ def _answered(opcode: str) -> Computation:
     """Whether an answer of the hardware gives a CTA the work of another one: all who read it find the same."""
     lifted = lift(lambda a, b: int(a != b), "ne")
     return Computation(opcode, 1, lambda a: (lifted(a, 0),))
+
+
+def _first_cta(opcode: str) -> Computation:
+    """A place in the grid that an answer gives: a run supposes the first one, all who read it alike."""
+    lifted = lift(lambda a: 0, opcode)
+    return Computation(opcode, 1, lambda a: (lifted(a),))
 
 
 def _words(one: _Opcode, count: int, function: Callable[..., int | None]) -> Computation | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from tileproof.base.records import dataclass, field, replace
@@ -34,6 +35,7 @@ from tileproof.protocol.fixpoint import Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
 from tileproof.protocol.machine import Machine, Missed, Results, Unseen
+from tileproof.protocol.memory import Span
 from tileproof.protocol.program import Program, acts_at, loops_at, with_extents
 from tileproof.protocol.ring_depth import deepest_ring
 from tileproof.protocol.runs import Doubt, Outcome, Ran, Recipe, Run, each_once, key_of, steps_of
@@ -143,6 +145,7 @@ class Study:
         until: int = -1,
         until_left: bool = False,
         patient: bool = False,
+        spans: Mapping[int, set[Span]] = MappingProxyType({}),
     ) -> Run:
         """One run.
 
@@ -163,6 +166,7 @@ class Study:
             until: the place of a branch at which to end it.
             until_left: whether to end it where threads first leave a loop by a number that is supposed.
             patient: whether it may take as many instructions as it needs (``more``).
+            spans: where operations access memory, to be filled for those whose ``id`` it has.
         """
         most = self.run_steps
         if self.given:
@@ -196,6 +200,7 @@ class Study:
             more=partial(self.more, patient) if self.ptx and not (budget or forced or program or ends) else None,
             jobs=self.jobs if program is None else {},
             results=self.results,
+            spans=spans,
         )
         machine.run()
         if machine.coverage.complete and not machine.excusing:

@@ -87,6 +87,8 @@ def access(
     lanes = where.reached_lanes() if where.memory.space == "tmem" else -1
     for cta in ctas if ctas is not None else machine.targets(thread_set, where):
         log = machine.log(cta, where.memory)
+        if machine.spans and id(operation) in machine.spans:
+            machine.spans[id(operation)].add((cta, where.memory.serial, low, high))
         if kind == ".generic":
             accessed(machine, thread_set, operation, cta, agents, moment)
         machine.steps += len(log.accesses) // _LONG_LOG

@@ -244,17 +244,19 @@ def _own_quarter(machine: Machine, thread_set: ThreadSet, operation: Operation, 
     """Report a warp that loads or stores lanes of tensor memory which belong to another warp of its warpgroup.
 
     An address of lane 0 in all warps says nothing of lanes. The second CTA of a pair may count on from those of the
-    first one.
+    first one, and each may count those of its half of the rows of a tile.
     """
     if not isinstance(where.first_lane, Lanes):
         return
     lanes = limit(machine, "tmem_lanes")
     quarter = lanes // limit(machine, "group_warps")
     second = lanes if thread_set.cta != machine.leader(thread_set.cta) else 0
+    ctas = limit(machine, "pair_ctas")
+    half = lanes // ctas // quarter if machine.shape.ctas >= ctas else lanes
     for warp in thread_set.warps:
         first = where.first_lane.each[warp * thread_set.warp]
         rank = warp % limit(machine, "group_warps")
-        if first is not None and first // quarter != rank and (first - second) // quarter != rank:
+        if first is not None and first // quarter not in (rank, rank % half) and (first - second) // quarter != rank:
             low = quarter * rank
             source = lane_source(machine, thread_set)
             high = low + quarter - 1

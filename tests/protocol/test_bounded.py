@@ -1,0 +1,152 @@
+"""Hazards that rest on how many threads take part, and steps that only some numbers or one CTA come to.
+
+A kernel is right for all launches that are meant, and the text does not say which those are.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import tileproof
+from protocol.test_never import WINDOW
+from tileproof.report.values import Report
+
+SHARED = "  .shared .align 8 .b8 full[8];\n"
+OPEN = WINDOW.replace("  setp.lt.s32 %p1, %r9, COUNT;\n  @%p1 bra SHORT;\nSECOND:", "  bra SHORT;\nSECOND:")
+SECOND = """SECOND:
+  mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r10], 1;
+  @!%p4 bra SECOND;
+"""
+
+
+def errors(report: Report) -> set[str]:
+    return {one.code for one in report.diagnostics if one.severity.value == "error"}
+
+
+def reasons(report: Report) -> list[str]:
+    (kernel,) = report.files[0].kernels
+    return [one.case for one in kernel.reasons]
+
+
+# Threads store into a list of 8 words if they are below a number; each has read one of the words from OFFSET on.
+LIST = OPEN.replace(SHARED, SHARED + "  .shared .align 16 .b8 list[1024];\n").replace(
+    "COMPUTED",
+    """  ld.param.u32 %r2, [length];
+  ld.shared.b32 %r3, [list+OFFSET];
+  setp.ge.u32 %p3, %r1, %r2;
+  @%p3 bra NONE;
+  shl.b32 %r5, %r1, 2;
+  mov.b32 %r6, list;
+  add.s32 %r6, %r6, %r5;
+  st.shared.b32 [%r6], %r3;
+NONE:""",
+)
+
+
+def test_threads_that_store_behind_their_list_are_more_than_a_caller_gives():
+    report = tileproof.check(LIST.replace("OFFSET", "32"))
+    assert (errors(report), reasons(report)) == (set(), ["bounded_threads"])
+    (note,) = report.diagnostics
+    assert "PR116 is here where an integer that the kernel gets is 896: where it is 3, fewer threads" in note.message
+
+
+def test_a_hazard_within_the_list_is_one_of_few_threads_as_well():
+    report = tileproof.check(LIST.replace("OFFSET", "0"))
+    assert (errors(report), reasons(report)) == ({"PR116"}, [])
+
+
+def test_a_hazard_that_another_number_takes_away_stands_where_the_accesses_meet():
+    """Threads meet at a barrier where there are few; where there are more they do not."""
+    wait = "  setp.gt.u32 %p2, %r2, 100;\n  @%p2 bra UNMET;\n  bar.sync 0;\nUNMET:\n"
+    text = LIST.replace("OFFSET", "0").replace(
+        "  setp.ge.u32 %p3, %r1, %r2;\n", wait + "  setp.ge.u32 %p3, %r1, %r2;\n"
+    )
+    report = tileproof.check(text)
+    assert ([one.code for one in report.diagnostics], reasons(report)) == (["PR117"], [])
+
+
+# The CTA that comes last says so in shared memory, and all its threads meet once more.
+LAST = (
+    OPEN.replace(SHARED, SHARED + "  .shared .align 8 .b8 last[8];\n")
+    .replace("(.param .u32 length)", "(.param .u32 length, .param .u64 counter)")
+    .replace("  bra SHORT;\nSECOND:", "SECOND:")
+    .replace(
+        "COMPUTED",
+        """  setp.ne.u32 %p2, %r1, 0;
+  @%p2 bra TOLD;
+  ld.param.u64 %rd1, [counter];
+  mov.b32 %r2, 1;
+  atom.acq_rel.gpu.global.add.u32 %r3, [%rd1], %r2;
+  ld.param.u32 %r4, [length];
+  add.s32 %r4, %r4, -1;
+  setp.ne.s32 %p3, %r3, %r4;
+  mov.b32 %r5, 0;
+  @%p3 bra LATER;
+  mov.b32 %r5, 1;
+LATER:
+  mov.b32 %r6, last;
+  st.shared.b32 [%r6], %r5;
+TOLD:
+  bar.sync 0;
+  ld.shared.b32 %r7, [last];
+  setp.eq.s32 %p3, %r7, 0;
+  @%p3 bra SHORT;
+  mbarrier.arrive.shared::cta.b64 _, [%r10];""",
+    )
+)
+
+
+def test_a_step_of_the_cta_that_comes_last_is_executed():
+    report = tileproof.check(LAST)
+    (kernel,) = report.files[0].kernels
+    assert (kernel.status, kernel.executed, errors(report)) == ("followed", kernel.steps, set())
+
+
+def test_a_kernel_in_which_something_is_wrong_there_is_not_followed():
+    without = LAST.replace("@%p3 bra SHORT;\n  mbarrier.arrive.shared::cta.b64 _, [%r10];", "@%p3 bra SHORT;")
+    assert reasons(tileproof.check(without)) == ["guessed_steps"]
+
+
+# A length that is loaded is shared out to 148 CTAs; from the second tile of a CTA on its threads fence.
+SHARED_OUT = (
+    OPEN.replace("(.param .u32 length)", "(.param .u32 length, .param .u64 lengths)")
+    .replace("  bra SHORT;\nSECOND:", "SECOND:")
+    .replace(SECOND, "")
+    .replace(
+        "COMPUTED",
+        """  ld.param.u64 %rd1, [lengths];
+  ld.global.u32 %r2, [%rd1];
+  add.s32 %r3, %r2, 127;
+  shr.u32 %r3, %r3, 7;
+  div.u32 %r4, %r3, 148;
+  mov.b32 %r5, 0;
+AROUND:
+  setp.ge.u32 %p3, %r5, %r4;
+  @%p3 bra SHORT;
+  setp.eq.u32 %p3, %r5, 0;
+  @%p3 bra FIRST_TILE;
+  fence.proxy.async.shared::cta;
+FIRST_TILE:
+  add.s32 %r5, %r5, 1;
+  bra AROUND;""",
+    )
+)
+
+
+def test_a_length_is_so_large_that_each_of_many_ctas_has_several_tiles():
+    report = tileproof.check(SHARED_OUT)
+    (kernel,) = report.files[0].kernels
+    assert (kernel.status, kernel.executed) == ("followed", kernel.steps)
+
+
+@pytest.mark.parametrize(
+    "opcode", ["red.async.release.gpu.global.add.u64 [%rd1], %rd1", "st.async.release.gpu.global.b64 [%rd1], %rd1"]
+)
+def test_an_asynchronous_store_to_global_memory_completes_on_no_mbarrier(opcode: str):
+    text = (
+        OPEN.replace(".target sm_90a", ".target sm_100a")
+        .replace("8.7", "9.0")
+        .replace("COMPUTED", f"  mov.b64 %rd1, 4096;\n  {opcode};")
+    )
+    report = tileproof.check(text)
+    assert (errors(report), reasons(report)) == (set(), [])
