@@ -150,3 +150,63 @@ def test_an_asynchronous_store_to_global_memory_completes_on_no_mbarrier(opcode:
     )
     report = tileproof.check(text)
     assert (errors(report), reasons(report)) == (set(), [])
+
+
+# A loop of open length over a ring of two barriers, which threads may leave in the middle; one more phase behind it.
+RING_OF_TWO = """.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry ring(.param .u32 length, .param .u32 step, .param .u64 data)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<6>;
+  .reg .b32 %r<20>;
+  .reg .b64 %rd<3>;
+  .shared .align 8 .b8 full[16];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r10, full;
+  setp.ne.u32 %p2, %r1, 0;
+  @%p2 bra READY;
+  mbarrier.init.shared::cta.b64 [%r10], 64;
+  mbarrier.init.shared::cta.b64 [%r10+8], 64;
+READY:
+  bar.sync 0;
+  ld.param.u32 %r2, [length];
+  ld.param.u32 %r3, [step];
+  ld.param.u64 %rd1, [data];
+  mov.b32 %r4, 0;
+  mov.b32 %r5, 0;
+  mov.b32 %r6, 0;
+AROUND:
+  shl.b32 %r7, %r5, 3;
+  add.s32 %r8, %r10, %r7;
+  mbarrier.arrive.shared::cta.b64 _, [%r8];
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r8], %r6;
+  @!%p1 bra WAIT;
+  add.s32 %r9, %r5, 1;
+  setp.eq.s32 %p3, %r9, 2;
+  selp.b32 %r5, 0, %r9, %p3;
+  selp.u32 %r11, 1, 0, %p3;
+  xor.b32 %r6, %r6, %r11;
+  LEAVE
+  add.s32 %r4, %r4, %r3;
+  setp.lt.s32 %p4, %r4, %r2;
+  @%p4 bra AROUND;
+BEHIND:
+  shl.b32 %r12, %r5, 3;
+  add.s32 %r13, %r10, %r12;
+  mbarrier.arrive.shared::cta.b64 _, [%r13];
+LAST:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r13], %r6;
+  @!%p1 bra LAST;
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize("leave", ["", "ld.global.u32 %r14, [%rd1];\n  setp.eq.u32 %p5, %r14, 99;\n  @%p5 bra BEHIND;"])
+def test_what_a_loop_carries_is_known_where_a_run_leaves_it_by_guess(leave: str):
+    report = tileproof.check(RING_OF_TWO.replace("LEAVE", leave))
+    (kernel,) = report.files[0].kernels
+    assert (errors(report), kernel.status, kernel.executed) == (set(), "followed", kernel.steps)

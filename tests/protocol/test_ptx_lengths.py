@@ -730,3 +730,30 @@ def test_loops_over_tiles_are_as_long_as_a_role_counts_them(enough, lengths, ask
     long = SimpleNamespace(machine=SimpleNamespace(tiles=8))
     over_tiles(study, long, Extents(2, 2), 2, 100)
     assert (study.asked, study.ran) == (asked, kept)
+
+
+def ran(calm: bool, *codes: str, forced: bool = False) -> SimpleNamespace:
+    recipe = SimpleNamespace(forced={1: True} if forced else {})
+    return SimpleNamespace(calm=calm, places=frozenset((code, 0) for code in codes), recipe=recipe)
+
+
+@pytest.mark.parametrize(
+    ("complete", "runs", "stand"),
+    [
+        (False, [ran(False, "PR126"), ran(False, "PR125")], False),
+        (False, [ran(False, "PR126"), ran(False, "PR125"), ran(True)], True),  # some launch is right
+        (False, [ran(False, "PR126"), ran(False, "PR110")], True),  # one that waits for ever is none
+        (False, [ran(False, "PR126"), ran(False, "PR126", forced=True)], True),
+        (True, [ran(False, "PR126"), ran(False, "PR125")], True),
+    ],
+)
+def test_hazards_of_a_run_without_an_end_are_doubts_where_all_others_wait_for_ever(complete, runs, stand):
+    operation = Operation("a", (), (), (), (), (), (), (), False, ("",))
+    faults = [ProtocolFault("PR110", operation, ""), ProtocolFault("PR106", operation, "")]
+    doubts: list[str] = []
+    study = SimpleNamespace(ran=runs, doubt=lambda case, *_: doubts.append(case))
+    long = SimpleNamespace(machine=SimpleNamespace(coverage=SimpleNamespace(complete=complete)))
+    judging._of_endless(study, long, faults)
+    assert ([one.code for one in faults], doubts) == (
+        (["PR110", "PR106"], []) if stand else (["PR106"], ["loop_turns"])
+    )

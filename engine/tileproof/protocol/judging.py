@@ -110,6 +110,7 @@ def conclude(study: Study) -> Outcome:
     of_other_lengths(study, long, faults)
     of_other_integers(study, long, faults)
     if study.ptx:
+        _of_endless(study, long, faults)
         of_bounded_threads(study, long, faults)
     never = in_empty_loops(study.compiled.code, study.reached)
     never |= impossible
@@ -145,6 +146,20 @@ def conclude(study: Study) -> Outcome:
         told=tuple(one for one in steps if id(one) in executed and id(one) not in met),
         anyway=anyway(study, (long, *wide), faults),
     )
+
+
+def _of_endless(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
+    """State the hazards of a run that has no end as doubts where threads wait for ever in all that have one.
+
+    Nobody may launch a kernel so: one that is made for a single tile waits for ever in the second.
+    """
+    ended = [one for one in study.ran if one.calm or any(code in DEADLOCKS for code, _ in one.places)]
+    hung = [one for one in ended if not (one.calm or one.recipe.forced)]
+    if long.machine.coverage.complete or len(hung) < AGREEING or any(one.calm for one in ended):
+        return
+    for fault in [one for one in faults if one.code in HAZARDS]:
+        study.doubt("loop_turns", fault.operation, fault)
+        faults.remove(fault)
 
 
 def _led(study: Study, long: Run, faults: list[ProtocolFault]) -> None:

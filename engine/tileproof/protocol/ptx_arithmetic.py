@@ -18,6 +18,7 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, replace
 from tileproof.evaluate.hardware import descriptor_unit, field, limit
 from tileproof.protocol.folding import select, with_address
+from tileproof.protocol.ptx_floats import MOVED, Computation, float_computation
 from tileproof.protocol.smem_descriptors import described, displaced_descriptor, is_descriptor
 from tileproof.protocol.terms import absorbing, is_truth, lift
 from tileproof.protocol.values import Address, Lanes, Open, Supposed, Value, term_of
@@ -50,21 +51,6 @@ _ANSWERED = "clusterlaunchcontrol.query_cancel.is_canceled"
 _FIRST_CTA = regex(r"clusterlaunchcontrol\.query_cancel\.get_first_ctaid::[xyz]\b")
 
 Lifted: TypeAlias = Callable[..., Value]
-
-
-@dataclass(frozen=True, slots=True)
-class Computation:
-    """What an instruction computes.
-
-    Attributes:
-        name: of an operation of the dialect ``arith`` that it is like, else its own.
-        count: how many operands it reads, behind the one that it writes.
-        function: of their values.
-    """
-
-    name: str
-    count: int
-    function: Callable[..., Sequence[Value]]
 
 
 def signed(value: int, bits: int) -> int:
@@ -130,6 +116,10 @@ def computation(book: Rulebook, opcode: str) -> Computation | None:
         return _answered(opcode)
     if _FIRST_CTA.match(opcode):
         return _first_cta(opcode)
+    if name != "setp" and "f32" in pieces:
+        if name not in MOVED:
+            return float_computation(opcode, name, pieces)
+        pieces[-1] = "b32"
     makes = _MAKERS.get(name)
     if makes is None or not pieces:
         return None

@@ -18,6 +18,7 @@ from tileproof.protocol.counterparts import Counterpart, counterpart
 from tileproof.protocol.generic_addresses import GenericAddresses, anywhere
 from tileproof.protocol.local_memory import LOCAL
 from tileproof.protocol.ptx_arithmetic import computation
+from tileproof.protocol.ptx_floats import becomes_integer, is_float
 from tileproof.protocol.warp_functions import warp_function
 from tileproof.ptx.graph import Graph, targets
 from tileproof.ptx.module import Scope
@@ -271,6 +272,7 @@ class _Slicer:
                 calls.append(line.one)
             elif line.step and not _only_reads(line.one):
                 roots.append(line)
+        _leave_out_data(lines, writers)
         whole = self.covered(list(lines.values()), numbers)
         lines = {number: replace(line, partly=line.partly and number not in whole) for number, line in lines.items()}
         kept: set[int] = set()
@@ -374,6 +376,27 @@ class _Slicer:
         arguments = _joined(first, edges, held, deciders, needed)
         registers = tuple(sorted(needed))
         return Cut(first, held, edges, deciders, arguments, registers, tuple(calls), self.asserts_zero)
+
+
+def _leave_out_data(lines: dict[int, Line], writers: Mapping[str, list[Line]]) -> None:
+    """Let floating-point numbers be computed of nothing that do not become integers.
+
+    What decides on a rescaling is data; a number that becomes an integer may count tiles.
+    """
+    todo = [line for line in lines.values() if becomes_integer(line.one.opcode)]
+    counting = {line.one.number for line in todo}
+    while todo:
+        for name in todo.pop().reads:
+            for line in writers.get(name, ()):
+                if line.one.number not in counting and is_float(line.one.opcode):
+                    counting.add(line.one.number)
+                    todo.append(line)
+    for number, line in lines.items():
+        if number not in counting and line.reads and is_float(line.one.opcode):
+            lines[number] = replace(line, reads=line.reads[:1] if line.one.guard else ())
+    for name, found in writers.items():
+        if any(lines.get(line.one.number, line) is not line for line in found):
+            writers[name][:] = [lines.get(line.one.number, line) for line in found]
 
 
 def slice_of(book: Rulebook, graph: Graph, values: Values, keys: Keys, own: Set[str] = frozenset()) -> Cut:

@@ -465,14 +465,16 @@ class Structuring:
 
             return handed
 
-        at_latch = len(leaving) == 1 and loop.latches == (leaving[0][0],)
+        at_latch = next((edge for at, edge in leaving if loop.latches == (at,)), None)
 
         def again(args: Slots, names: Scope) -> Slots:
-            if not at_latch:
+            if at_latch is None:
                 return (marks[1], marks[0], *args, *(0 for _ in handed_on), *(0 for _ in kept))
-            # A run that leaves the loop by guess leaves it here: with what the only way out would hand on.
-            handed = self.given(leaving[0][1], names)
-            return (marks[1], marks[0], *args, *handed, *(names.get(name, 0) for name in carried))
+            # A run that leaves the loop by guess leaves it here: with what the way out at the end would hand on.
+            number = targets.index(at_latch.target)
+            start, mine = sum(widths[one] for one in targets[:number]), self.given(at_latch, names)
+            handed = (0,) * start + mine + (0,) * (wide - start - len(mine))
+            return (marks[1], marks[number], *args, *handed, *(names.get(name, 0) for name in carried))
 
         ends = {target: at_end(target) for target in targets} | {loop.header: again}
         body = self.leaves(block, inside)
