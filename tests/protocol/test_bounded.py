@@ -210,3 +210,59 @@ def test_what_a_loop_carries_is_known_where_a_run_leaves_it_by_guess(leave: str)
     report = tileproof.check(RING_OF_TWO.replace("LEAVE", leave))
     (kernel,) = report.files[0].kernels
     assert (errors(report), kernel.status, kernel.executed) == (set(), "followed", kernel.steps)
+
+
+# Half of the threads take as many phases as there are tiles; the others complete two, in a loop that has two turns.
+TWO_PHASES = """.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry two(.param .u32 length)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<6>;
+  .reg .b32 %r<20>;
+  .shared .align 8 .b8 full[16];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r10, full;
+  setp.ne.u32 %p2, %r1, 0;
+  @%p2 bra READY;
+  mbarrier.init.shared::cta.b64 [%r10], 32;
+READY:
+  bar.sync 0;
+  ld.param.u32 %r2, [length];
+  mov.b32 %r4, 0;
+  mov.b32 %r6, 0;
+  setp.lt.u32 %p3, %r1, 32;
+  @%p3 bra TAKE;
+ARRIVE:
+  mbarrier.arrive.shared::cta.b64 _, [%r10];
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r10], %r6;
+  @!%p1 bra WAIT;
+  xor.b32 %r6, %r6, 1;
+  add.s32 %r4, %r4, 1;
+  setp.lt.u32 %p4, %r4, TURNS;
+  @%p4 bra ARRIVE;
+  bra DONE;
+TAKE:
+  mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r10], %r6;
+  @!%p1 bra TAKE;
+  xor.b32 %r6, %r6, 1;
+  add.s32 %r4, %r4, 1;
+  setp.lt.u32 %p4, %r4, %r2;
+  @%p4 bra TAKE;
+DONE:
+  bar.sync 0;
+  ret;
+}
+"""
+
+
+def test_a_role_without_a_loop_over_tiles_makes_a_kernel_for_few_of_them():
+    report = tileproof.check(TWO_PHASES.replace("TURNS", "2"))
+    assert (errors(report), reasons(report)) == (set(), ["loop_turns"])
+
+
+def test_one_that_goes_by_another_number_waits_for_ever():
+    report = tileproof.check(TWO_PHASES.replace("%r4, TURNS;", "%r4, %r2;").replace("@%p4 bra ARRIVE;", "", 1))
+    assert errors(report) == {"PR126"}

@@ -19,7 +19,7 @@ from tileproof.protocol.runs import Run, key_of
 from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, Size, Study
 from tileproof.protocol.terms import PLACES
 from tileproof.protocol.unmet import Help, unmet
-from tileproof.protocol.warps import Awaited
+from tileproof.protocol.warps import Awaited, OnBarrier
 
 _FURTHER = 2  # the share of a search that only asks whether there is one operation
 _TIMES = (8, 16)  # as large, where integers are given
@@ -39,7 +39,7 @@ def hangs_anyhow(study: Study, first: Run) -> bool:
     text says that it goes on. A job that a kernel loads may have nothing to do with some numbers: there as well a run
     that comes to none of the waits says nothing, nor one that has no end.
     """
-    if first.machine.coverage.unknown or first.machine.coverage.shortened or first.by_data():
+    if first.machine.coverage.unknown or first.machine.coverage.shortened or first.by_data() or done_once(first):
         return False
     unplaced = study.book.enums["unplaced_arrival"].members
     if any(f".{case}" in unplaced for case, _ in first.machine.taint.reasons):
@@ -85,13 +85,39 @@ def named_hang(study: Study, hung: Run, repair: bool = False) -> Run | None:
         repair: whether to look also for one operation whose change makes the roles come to their end.
     """
     machine = hung.machine
-    if machine.coverage.unknown or machine.taint.reasons or hung.steps_by_data():
+    if machine.coverage.unknown or machine.taint.reasons or hung.steps_by_data() or done_once(hung):
         return None
     sizes = _sizes(study, hung)
     study.lacking = _unmet(study, hung, sizes)
     if study.lacking:
         return study.run(machine.shape.extents, machine.shape.extent, machine.tiles)
     return hung if repair and _misplaced(study, hung, sizes) else None
+
+
+def done_once(hung: Run) -> bool:
+    """Whether threads wait for what others did in no loop of open length, again and again, and these have ended.
+
+    A kernel is made for one tile a CTA where a role has no loop over tiles: nobody launches it with fewer CTAs.
+    """
+    machine, code = hung.machine, hung.machine.program.code
+    open_ = machine.coverage.doubtful | machine.coverage.turned
+    loops = [(at, one.target) for at, one in enumerate(code) if one.kind in ("test", "check")]
+    inside = {
+        id(one.operation)
+        for first, last in loops
+        if any(first <= at < last for at in open_)
+        for one in code[first:last]
+        if one.effect is not None
+    }
+    waiting = (one for one in machine.thread_sets if not isinstance(one.blocked, OnBarrier))
+    going = {(one.cta, thread) for one in waiting for thread in one.threads}
+    for key in hung.awaited():
+        barrier = machine.barriers.get(key) if isinstance(key, tuple) else None
+        arrivals = barrier.arrivals if barrier is not None else {}
+        ended = all(one[0] not in inside and one[1:3] not in going for one in arrivals)
+        if ended and sum(arrivals.values()) > len({one[1:3] for one in arrivals}):
+            return True
+    return False
 
 
 def _sizes(study: Study, first: Run) -> Sequence[Size]:
