@@ -396,17 +396,25 @@ def listed_descriptors(
     return found
 
 
-def schedule(item: str | Path | None = None, rules: Iterable[Path] = (), *, text: str | None = None) -> Scheduled:
+def schedule(
+    item: str | Path | None = None,
+    rules: Iterable[Path] = (),
+    *,
+    text: str | None = None,
+    block: object = None,
+    cluster: object = None,
+) -> Scheduled:
     """IR or PTX with the fences, commits and waits that its protocol lacks; all other bytes are as they were.
 
     Args:
         item: a file; a string that no path can be is text.
         text: instead of ``item``, IR or PTX as text.
+        block, cluster: as of ``check``.
 
     Raises:
         FileNotFoundError: no such file.
         NotScheduled: the file cannot be read, holds no IR or PTX, or is malformed.
-        ValueError: both a file and a text, or neither.
+        ValueError: both a file and a text, or neither; no launch has such a block or cluster.
     """
     from tileproof.scheduling.text import NotScheduled, schedule  # noqa: PLC0415
 
@@ -415,7 +423,9 @@ def schedule(item: str | Path | None = None, rules: Iterable[Path] = (), *, text
     source = _source(item, text)
     if isinstance(source, Unread):
         raise NotScheduled(f"{source.name}: {source.reason}")
-    return schedule(load_rules(rules), source)
+    book, launches = load_rules(rules), stated_launches(block, cluster)
+    check_launches(book, launches)
+    return schedule(book, source, launches=launches)
 
 
 def validate(book: Rulebook, options: Options) -> None:

@@ -73,3 +73,19 @@ def test_settings_that_no_launch_can_have_are_named(here: Path):
     done = command("check", "few.ptx")
     assert (done.returncode, done.stdout) == (2, "")
     assert "a block of 2048 x 1 x 1 is too large" in done.stderr
+
+
+def test_schedule_takes_it(here: Path):
+    """With a block that the kernel goes wrong with, and without one, it is left as it is."""
+    assert command("schedule", "--block", "128", "few.ptx").returncode == 0
+    assert [command("schedule", *more, "few.ptx").returncode for more in ((), ("--block=256",))] == [1, 1]
+    (here / "tileproof.toml").write_text('[launch]\n"*" = { block = 128 }\n')
+    assert command("schedule", "few.ptx").returncode == 0
+    assert command("schedule", "--block=no", "few.ptx").returncode == 2
+
+
+def test_a_picture_of_its_protocol_takes_it(here: Path):
+    right, wrong = (command("draw", "protocol", f"--block={block}", "few.ptx") for block in (128, 256))
+    assert (right.returncode, wrong.returncode) == (0, 0)
+    assert "PR111" not in right.stdout and "PR111" in wrong.stdout
+    assert command("draw", "smem", "--cluster=32", "few.ptx").returncode == 2

@@ -108,3 +108,53 @@ def test_a_branch_goes_by_such_a_quotient(count: int, steps: int):
     (kernel,) = report.files[0].kernels
     wrong = {one.code for one in report.diagnostics if one.severity.value == "error"}
     assert (kernel.status, kernel.steps, wrong) == ("followed", steps, set() if steps == 4 else {"PR126"})
+
+
+# A role of 32 threads arrives as well where a scale factor is not 0: one that the kernel gets, or loads.
+SCALED = """.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry scaled(.param .f32 scale, .param .u64 place)
+.reqntid 96, 1, 1
+{
+  .reg .pred %p<9>;
+  .reg .b32 %r<9>;
+  .reg .f32 %f<3>;
+  .reg .b64 %rd<3>;
+  .shared .align 8 .b8 full[8];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, full;
+  ld.param.f32 %f1, [scale];
+  ld.param.u64 %rd1, [place];
+  setp.eq.s64 %p1, %rd1, 0;
+  @%p1 bra GIVEN;
+  ld.global.f32 %f1, [%rd1];
+GIVEN:
+  setp.eq.f32 %p2, %f1, 0f00000000;
+  setp.ne.u32 %p3, %r1, 0;
+  @%p3 bra READY;
+  selp.b32 %r3, 32, COUNT, %p2;
+  mbarrier.init.shared::cta.b64 [%r2], %r3;
+READY:
+  bar.sync 0;
+  setp.lt.u32 %p4, %r1, 32;
+  @%p4 bra WAIT;
+  setp.lt.u32 %p5, %r1, 64;
+  @%p5 bra ARRIVE;
+  @%p2 bra WAIT;
+ARRIVE:
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p6, [%r2], 0;
+  @!%p6 bra WAIT;
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize(("count", "wrong"), [(64, set()), (96, {"PR125"})])
+def test_a_scale_factor_decides_how_many_threads_arrive(count: int, wrong: set[str]):
+    report = tileproof.check(SCALED.replace("COUNT", str(count)))
+    (kernel,) = report.files[0].kernels
+    assert kernel.status == "followed"
+    assert {one.code for one in report.diagnostics if one.severity.value == "error"} == wrong

@@ -196,3 +196,10 @@ def test_the_last_turn_is_the_last_of_four_where_no_tail_follows(ahead: int, ste
 def test_a_counter_that_goes_by_five_comes_to_it():
     text = UNROLLED.replace("AHEAD", "1").replace("add.s32 %r5, %r5, 4", "add.s32 %r5, %r5, 5")
     assert steps_of_unrolled(text)[1] == 3
+
+
+@pytest.mark.parametrize("compare", ["lt.s32", "lt.u32"])
+def test_a_loop_that_goes_on_below_a_bound_ends_there(compare: str):
+    """A counter that goes by four below a multiple of four comes to the last turn three before it, no sooner."""
+    text = UNROLLED.replace("setp.ne.s32 %p3, %r5, %r4", f"setp.{compare} %p3, %r5, %r4")
+    assert [steps_of_unrolled(text.replace("AHEAD", str(ahead)))[1] for ahead in (1, 3)] == [2, 3]

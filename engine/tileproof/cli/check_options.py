@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tileproof.checking.settings import LEVELS
-from tileproof.cli.options import FORMATS, rule_options
+from tileproof.cli.options import FORMATS, launch_options, rule_options
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _OPTIONS = (
@@ -56,16 +56,7 @@ _OPTIONS = (
     click.option(
         "--thorough", is_flag=True, help="Run loops of unknown length more often, and try more decisions: minutes."
     ),
-    click.option(
-        "--block",
-        metavar="X[,Y,Z]",
-        help="Threads in a CTA, of kernels whose text does not say it: 128 or 32,4.",
-    ),
-    click.option(
-        "--cluster",
-        metavar="X[,Y,Z]",
-        help="CTAs in a cluster, of kernels whose text does not say it: 2 or 2,1,1.",
-    ),
+    launch_options,
     click.option("--split-input-file", "split", is_flag=True, help="Check the parts between lines `// -----` apart."),
     click.option(
         "--verify-diagnostics",

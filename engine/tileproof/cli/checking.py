@@ -12,6 +12,7 @@ from tileproof.base.records import dataclass, replace
 from tileproof.cli.options import (
     fail,
     inputs,
+    launches_said,
     listed,
     load_rules,
     no_garbage_collection,
@@ -86,15 +87,10 @@ class Wanted:
         from tileproof import api  # noqa: PLC0415
         from tileproof.checking import settings  # noqa: PLC0415
         from tileproof.checking.results import state_of  # noqa: PLC0415
-        from tileproof.judge.launches import stated_launches  # noqa: PLC0415
 
         book, rules = load_rules(folders)
         project = settings.find(Path.cwd())
         here = project.options()
-        try:
-            launches = stated_launches(block, cluster)
-        except ValueError as error:
-            fail(f"--{error}")
         options = replace(
             here,
             contract=contract or here.contract,
@@ -107,7 +103,7 @@ class Wanted:
             statistics=statistics,
             thorough=thorough,
             state="" if anew else state_of(rules),
-            launches=(*launches, *here.launches),
+            launches=launches_said(book, block, cluster, here),
             severities=(*here.severities, *map(_severity, severities)),
         )
         threshold = fail_on or project.fail_on or "error"

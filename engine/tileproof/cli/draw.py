@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tileproof.cli.options import fail, load_rules, rule_options
+from tileproof.cli.options import fail, launch_options, launches_said, load_rules, rule_options
 
 if TYPE_CHECKING:
     from tileproof.dialects.values import Atom
@@ -113,51 +113,81 @@ def swizzle(
 @click.argument("file")
 @click.option("--kernel", metavar="NAME", help="Which of several kernels: its name or its number. [default: all]")
 @_output
+@launch_options
 @rule_options
-def protocol(file: str, kernel: str | None, form: str | None, output: Path | None, folders: tuple[Path, ...]) -> None:
+def protocol(
+    file: str,
+    kernel: str | None,
+    form: str | None,
+    output: Path | None,
+    folders: tuple[Path, ...],
+    **launch: str | None,
+) -> None:
     """What each role of a kernel does and what comes to its barriers, with what `tileproof check` finds in it.
 
     FILE is IR or PTX, or - for standard input.
     """
     from tileproof.drawing.protocols import picture_of  # noqa: PLC0415
 
-    _kernels(file, kernel, "that uses a protocol and can be followed", picture_of, form, output, folders)
+    _kernels(file, kernel, "that uses a protocol and can be followed", picture_of, form, output, folders, launch)
 
 
 @draw.command()
 @click.argument("file")
 @click.option("--kernel", metavar="NAME", help="Which of several kernels: its name or its number. [default: all]")
 @_output
+@launch_options
 @rule_options
-def smem(file: str, kernel: str | None, form: str | None, output: Path | None, folders: tuple[Path, ...]) -> None:
+def smem(
+    file: str,
+    kernel: str | None,
+    form: str | None,
+    output: Path | None,
+    folders: tuple[Path, ...],
+    **launch: str | None,
+) -> None:
     """The shared memory of a kernel: what lies where, and from which line to which it is used.
 
     FILE is IR or PTX, or - for standard input.
     """
-    _memory("smem", file, kernel, form, output, folders)
+    _memory("smem", file, kernel, form, output, folders, launch)
 
 
 @draw.command()
 @click.argument("file")
 @click.option("--kernel", metavar="NAME", help="Which of several kernels: its name or its number. [default: all]")
 @_output
+@launch_options
 @rule_options
-def tmem(file: str, kernel: str | None, form: str | None, output: Path | None, folders: tuple[Path, ...]) -> None:
+def tmem(
+    file: str,
+    kernel: str | None,
+    form: str | None,
+    output: Path | None,
+    folders: tuple[Path, ...],
+    **launch: str | None,
+) -> None:
     """The columns of tensor memory that a kernel uses, over the steps of a run.
 
     FILE is IR or PTX, or - for standard input.
     """
-    _memory("tmem", file, kernel, form, output, folders)
+    _memory("tmem", file, kernel, form, output, folders, launch)
 
 
 def _memory(
-    space: str, file: str, kernel: str | None, form: str | None, output: Path | None, folders: tuple[Path, ...]
+    space: str,
+    file: str,
+    kernel: str | None,
+    form: str | None,
+    output: Path | None,
+    folders: tuple[Path, ...],
+    launch: Mapping[str, str | None],
 ) -> None:
     """The memory of the kernels of a file."""
     from tileproof.drawing.memory_maps import picture_of  # noqa: PLC0415
 
     what = f"of which the use of {'shared' if space == 'smem' else 'tensor'} memory can be followed"
-    _kernels(file, kernel, what, lambda one: picture_of(one, space), form, output, folders)
+    _kernels(file, kernel, what, lambda one: picture_of(one, space), form, output, folders, launch)
 
 
 def _kernels(
@@ -168,6 +198,7 @@ def _kernels(
     form: str | None,
     output: Path | None,
     folders: tuple[Path, ...],
+    launch: Mapping[str, str | None],
 ) -> None:
     """A picture of each kernel of a file that there is one of; exits with one line where there is none."""
     from tileproof import api  # noqa: PLC0415
@@ -184,8 +215,11 @@ def _kernels(
     if isinstance(source, Unread):
         fail(f"{source.name}: {source.reason}")
 
+    launches = launches_said(book, launch["block"], launch["cluster"])
+
     def made() -> list[Picture]:
-        found = [drawn for one in kernels_of(book, source, wanted) if (drawn := picture_of(one)) is not None]
+        kernels = kernels_of(book, source, wanted, launches=launches)
+        found = [drawn for one in kernels if (drawn := picture_of(one)) is not None]
         if not found:
             named = f"kernel '{wanted}'" if wanted is not None else "kernel"
             raise NoPicture(f"{source.name}: no {named} {what}")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 if TYPE_CHECKING:
     from tileproof.base.source import Source
+    from tileproof.judge.launches import StatedLaunch
+    from tileproof.judge.outcome import Options
     from tileproof.report.values import Report, Unread
     from tileproof.rulebase.book import Rulebook
 
@@ -41,6 +43,48 @@ def rule_options(command: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         help="A folder with more rule files (*.rule); repeatable.",
     )(command)
+
+
+def launch_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How kernels are launched whose text does not say it."""
+    import click  # noqa: PLC0415  a plain check does not load it
+
+    command = click.option(
+        "--cluster",
+        metavar="X[,Y,Z]",
+        help="CTAs in a cluster, of kernels whose text does not say it: 2 or 2,1,1.",
+    )(command)
+    return click.option(
+        "--block",
+        metavar="X[,Y,Z]",
+        help="Threads in a CTA, of kernels whose text does not say it: 128 or 32,4.",
+    )(command)
+
+
+def launches_said(
+    book: Rulebook, block: str | None, cluster: str | None, options: Options | None = None
+) -> tuple[StatedLaunch, ...]:
+    """What the command line says of launches, and behind it what the project does; exits where no launch is so.
+
+    Args:
+        options: those of the project; None: its settings are read.
+    """
+    from tileproof.judge.launches import check_launches, stated_launches  # noqa: PLC0415
+
+    if options is None:
+        from tileproof.checking import settings  # noqa: PLC0415
+
+        options = settings.find(Path.cwd()).options()
+    try:
+        said = stated_launches(block, cluster)
+    except ValueError as error:
+        fail(f"--{error}")
+    launches = (*said, *options.launches)
+    try:
+        check_launches(book, launches)
+    except ValueError as error:
+        fail(str(error))
+    return launches
 
 
 def load_rules(

@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
-from tileproof.cli.options import fail, inputs, load_rules, no_garbage_collection, progress, rule_options
+from tileproof.cli.options import (
+    fail,
+    inputs,
+    launch_options,
+    launches_said,
+    load_rules,
+    no_garbage_collection,
+    progress,
+    rule_options,
+)
 
 
 @click.command()
@@ -16,8 +25,16 @@ from tileproof.cli.options import fail, inputs, load_rules, no_garbage_collectio
 @click.option(
     "--graph", "drawing", metavar="FILE", help="Write the asynchronous graph of the result as *.dot or *.json."
 )
+@launch_options
 @rule_options
-def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[Path, ...]) -> None:
+def schedule(
+    file: str,
+    output: str | None,
+    drawing: str | None,
+    block: str | None,
+    cluster: str | None,
+    folders: tuple[Path, ...],
+) -> None:
     """Insert the fences, commits and waits that a kernel in IR or PTX lacks; everything else stays byte for byte.
 
     What is inserted is listed on standard error, with the lines of the result.
@@ -33,13 +50,14 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
     if drawing is not None and not drawing.endswith((".dot", ".json")):
         fail(f"--graph must be *.dot or *.json, not '{drawing}'")
     book, _ = load_rules(folders)
+    launches = launches_said(book, block, cluster)
     (item, *more) = inputs(file)
     source = api.read(item)
     if more or not isinstance(source, Source):
         fail(f"{file}: schedule requires exactly one kernel file" if more else f"{source.name}: {source.reason}")  # type: ignore[union-attr]
     try:
         with progress(None, "scheduling") as step, no_garbage_collection():
-            found = verb.schedule(book, source, step)
+            found = verb.schedule(book, source, step, launches)
     except verb.NotScheduled as error:
         fail(str(error))
     for line, text in found.inserted:
@@ -58,7 +76,7 @@ def schedule(file: str, output: str | None, drawing: str | None, folders: tuple[
         if drawing is not None:
             from tileproof.scheduling import graph  # noqa: PLC0415  networkx takes a tenth of a second
 
-            drawn = graph.graph(book, found.source)
+            drawn = graph.graph(book, found.source, launches)
             form = graph.as_json if drawing.endswith(".json") else graph.as_dot
             replace_file(Path(drawing), form(drawn))
     except OSError as error:

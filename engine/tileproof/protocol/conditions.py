@@ -267,8 +267,9 @@ class Conditions:
                 far = Integer("subtract", (bound, Integer("add", (start, Integer("number", value=ahead)))))
                 up = Integer("largest", (Integer("ceiling", (far, size)), none))
                 formula = Integer("add", (single, up))
-                if _agrees(one, formula, parts, (*_BELOW, *_NATURAL)):
-                    return formula
+                for least in (_BELOW, ()):
+                    if _agrees(one, formula, parts, (*least, *_NATURAL)):
+                        return self.signed(formula, parts, not least)
                 exact = Integer("equal", (Integer("remainder", (far, size)), none))
                 whole = Integer("multiply", (exact, Integer("not", (Integer("below", (far, none)),))))
                 formula = Integer("add", (single, Integer("floor", (far, size))))

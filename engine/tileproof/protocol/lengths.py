@@ -520,7 +520,7 @@ class Others:
         # Where a CTA has no tile by the integers that a run supposes, its part of what others expect is missing.
         new = [one for one in new if one.code != OF_BOXES or id(one.operation) not in usual]
         self.known.update(map(key_of, new))
-        if one.machine.steps < long.machine.steps or _goes_round_less(one, long):
+        if one.machine.steps < long.machine.steps or _goes_round_once(one, long):
             # Of steps that longer loops have without a hazard.
             short = [fault for fault in new if fault.code in HAZARDS and not rests_on(fault, usual, False)]
             short = [fault for fault in short if not _in_long_loops(study, fault, long)]
@@ -533,11 +533,11 @@ class Others:
         return True
 
 
-def _goes_round_less(one: Run, long: Run) -> bool:
-    """Whether a loop that takes part in the protocol goes around less often in a run than in the long one."""
+def _goes_round_once(one: Run, long: Run) -> bool:
+    """Whether a loop that takes part in the protocol has one turn in a run, or none, and more in the long one."""
     lengths, code = one.machine.coverage.lengths, one.machine.program.code
-    usual = long.machine.coverage.lengths
-    return any(turns > lengths[at] for at, turns in usual.items() if at in lengths and loops_at(code, at))
+    more = (at for at, turns in long.machine.coverage.lengths.items() if turns > 1)
+    return any(lengths.get(at, FEW) <= 1 and loops_at(code, at) for at in more)
 
 
 def _in_long_loops(study: Study, fault: ProtocolFault, long: Run) -> bool:

@@ -49,6 +49,8 @@ _SHARED_ATOMIC = regex(r"\.shared\b")
 _COUNTER = regex(r"\.(?:inc|add)\.")
 _COPY = "cp.async.ca.shared"  # of words: .cg copies 16 bytes
 _ARRAYS = 4  # of which neighbours are apart by different numbers, before they are so again
+_FLOAT, _ONE = ".f32", 0x3F800000  # the bits of 1
+_NUMBER = 5  # a floating-point number, apart from other terms
 _COUNTED = 4  # what atomic operations return, apart from other terms
 _BITS = regex(r"\.[fb](\d++)(?:x2)?\Z")
 LOADS = "ptx.loads"
@@ -459,6 +461,11 @@ _SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _UNSIGNED = {"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"}
 
 
+def _supposing(value: Value, extents: Extents) -> Function:
+    """A function that gives a value whatever the extents are."""
+    return lambda: (value,)
+
+
 def _turned(how: str, swapped: bool, contrary: bool) -> str:
     how = _UNSIGNED.get(how, how)
     how = _SWAPPED.get(how, how) if swapped else how
@@ -545,7 +552,7 @@ class _Writer(Writer):
     def compute(self, one: Statement, guard: int) -> None:
         if one.opcode.startswith(("ld.param.", "ld.param::entry.")):
             self.load_parameter(one, guard)
-        elif one.opcode.startswith("ld.global.") and not one.opcode.endswith(("f32", "f64", "f16")):
+        elif one.opcode.startswith("ld.global.") and not one.opcode.endswith(("f64", "f16")):
             self.load_global(one, guard)
         elif one.opcode.startswith("atom.") and not _SHARED_ATOMIC.search(one.opcode):
             self.count(one, guard)
@@ -562,6 +569,10 @@ class _Writer(Writer):
         """What the kernel gets."""
         to, operands = self.destination(one), one.operands or ()
         kind = INTEGER.search(one.opcode)
+        if len(operands) == 2 and operands[1].parts and one.opcode.endswith(_FLOAT):
+            part = operands[1].parts[0]
+            self.suppose_one(to, crc32(part.names[0].encode()), part.offset, guard)
+            return
         if len(operands) != 2 or not operands[1].parts or kind is None:
             self.forget(one, to, guard)
             return
@@ -580,10 +591,27 @@ class _Writer(Writer):
             self.nodes.append(leaf)
             self.assign(name, leaf.outputs[0], guard)
 
+    def suppose_one(self, to: Sequence[str], base: int, offset: int, guard: int) -> None:
+        """Numbers that the text does not know, such as scale factors: a run supposes that each is 1.
+
+        Args:
+            base, offset: where they are, alike wherever they are read.
+        """
+        for i, register in enumerate(to):
+            value: Value = Supposed(_ONE, hash((_NUMBER, base, offset + i * _WORD)))
+            leaf = Leaf(self.computing("number"), (), (self.new(),), None, None, (), partial(_supposing, value))
+            self.nodes.append(leaf)
+            self.assign(register, leaf.outputs[0], guard)
+
     def load_global(self, one: Statement, guard: int) -> None:
         """Integers that the text does not know: a run supposes that later elements are larger."""
         to, operands = self.destination(one), one.operands or ()
         kind = INTEGER.search(one.opcode)
+        if len(to) == 1 and len(operands) > 1 and operands[1].parts and one.opcode.endswith(_FLOAT):
+            part = operands[1].parts[0]
+            base = self.kernel.formulas.of(part.names[0], one.scope) if part.names and one.scope is not None else 0
+            self.suppose_one(to, base, part.offset, guard)
+            return
         if len(operands) < 2 or not operands[1].parts or kind is None:  # behind the address a cache policy
             self.forget(one, to, guard)
             return

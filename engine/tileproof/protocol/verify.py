@@ -192,12 +192,14 @@ def function_studies(
     actions: Mapping[str, Action],
     own: Mapping[str, Step] = MappingProxyType({}),
     changed: Callable[[Program], Program] = lambda program: program,
+    said: Said = (None, None),
 ) -> Iterator[Study]:
     """The studies that the verdict on a kernel in PTX rests on, as ``studies`` gives those of kernels in IR.
 
     Args:
         own: steps of opcodes that no instruction has.
         changed: makes the program that is run of that of the kernel.
+        said: as of ``verify_function``.
 
     Raises:
         Unstructured: as of ``verify_function``.
@@ -205,7 +207,7 @@ def function_studies(
     compiled = compile_function(book, graph, own)
     compiled.program = changed(compiled.program)
     done: list[Study] = []
-    launched, (_, chosen) = _function_launched(book, graph, compiled, actions, done=done)
+    launched, (_, chosen) = _function_launched(book, graph, compiled, actions, done=done, said=said)
     yield from done if launched.known else [chosen]
 
 
@@ -367,6 +369,7 @@ def studies(
     own: Mapping[str, Step],
     registers: bool,
     changed: Callable[[Program], Program],
+    said: Callable[[str], Said] = lambda name: (None, None),
 ) -> Iterator[tuple[Outcome, Sequence[Study]]]:
     """What the runs of some kernels say, and the studies that this rests on, after their runs: one of each launch that
     the text says, or that of the launch which speaks best for the kernel.
@@ -376,6 +379,7 @@ def studies(
         own: steps of operations that no kernel has, by name.
         registers: whether operations of wgmma are inserted, so that accesses to registers matter.
         changed: makes the program that is run of that of a kernel.
+        said: as of ``verify``.
     """
     maps = kernel_arguments(book, operations, aliases)
     every = list(kernels(operations))
@@ -393,7 +397,7 @@ def studies(
         module = Surroundings(lambda text: resolve(text, aliases), boxes(kernel, compiled, maps), early)
         done: list[Study] = []
         judged = _judge(book, kernel, compiled, module, actions, False, False, done)
-        launched = launch(book, kernel, inside, operations, aliases)
+        launched = launch(book, kernel, inside, operations, aliases, said(kernel_name(kernel) or ""))
         outcome, chosen = _launched(book, launched, judged)
         yield outcome, done if launched.known else [chosen]
 

@@ -13,10 +13,12 @@ from typing import Protocol
 from tileproof.base.records import replace
 from tileproof.base.source import Source
 from tileproof.dialects.operands import resolve
+from tileproof.judge.launches import StatedLaunch, of_kernel
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.actions import Action
 from tileproof.protocol.faults import ProtocolFault
+from tileproof.protocol.launch import Said
 from tileproof.protocol.program import Program
 from tileproof.protocol.runs import Doubt, Outcome
 from tileproof.protocol.steps import Step, effects
@@ -103,9 +105,10 @@ class IrForm:
     most = 0
     studied = True
 
-    def __init__(self, book: Rulebook, source: Source) -> None:
+    def __init__(self, book: Rulebook, source: Source, launches: Sequence[StatedLaunch] = ()) -> None:
         self.book = book
         self.source = source
+        self.said = partial(of_kernel, launches)
         module = scan(source).module
         self.operations: Sequence[Operation] = module.operations
         self.aliases = module.aliases
@@ -129,7 +132,7 @@ class IrForm:
             studied = {}
             module = scan(Source(self.source.name, text)).module
             keep = partial(_keep, studied)
-            outcomes = tuple(verify(self.book, module.operations, module.aliases, seen=keep))
+            outcomes = tuple(verify(self.book, module.operations, module.aliases, seen=keep, said=self.said))
             self._judged = text, outcomes, studied
         return outcomes if line is None else tuple(_by_causes(one, studied, line) for one in outcomes)
 
@@ -139,7 +142,7 @@ class IrForm:
 
     def slotted(self, gaps: Sequence[Gap]) -> Slotted:
         lines = [InsertedLine(gap, 0, f'"{SLOT}"() : () -> ()') for gap in gaps]
-        return _SlottedIr(self.book, self.source.name, Edited(self.source.text, lines))
+        return _SlottedIr(self.book, self.source.name, Edited(self.source.text, lines), self.said)
 
 
 def _keep(studied: dict[int, Judged], outcome: Outcome, study: Study) -> None:
@@ -156,9 +159,10 @@ def _by_causes(outcome: Outcome, studied: Mapping[int, Judged], line: Callable[[
 
 
 class _SlottedIr:
-    def __init__(self, book: Rulebook, name: str, edited: Edited) -> None:
+    def __init__(self, book: Rulebook, name: str, edited: Edited, said: Callable[[str], Said]) -> None:
         self.book = book
         self.edited = edited
+        self.said = said
         self.module = scan(Source(name, edited.text)).module
         self.slots: Sequence[Operation] = [op for top in self.module.operations for op in top.walk() if op.name == SLOT]
         self.outcomes: Sequence[Outcome] = ()
@@ -170,8 +174,8 @@ class _SlottedIr:
         registers: bool,
         changed: Callable[[Program], Program],
     ) -> Iterator[Study]:
-        module = self.module
-        found = studies(self.book, module.operations, module.aliases, actions, concerned, OWN, registers, changed)
+        module, said = self.module, self.said
+        found = studies(self.book, module.operations, module.aliases, actions, concerned, OWN, registers, changed, said)
         for outcome, done in found:
             self.outcomes = (*self.outcomes, outcome)
             yield from done

@@ -8,13 +8,15 @@ thread set (so a back edge of a loop is one as well); ``issue`` leads from an op
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import networkx as nx
 
 from tileproof.base.source import Source
+from tileproof.judge.launches import StatedLaunch, of_kernel
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.actions import ACTIONS
 from tileproof.protocol.machine import Machine
@@ -110,8 +112,12 @@ def _operations(thread_set: ThreadSet, name: str, opened: bool | None) -> set[in
     return {operation.name_span.start for group in groups for operation in group.operations}
 
 
-def graph(book: Rulebook, source: Source) -> Any:
-    """The graph, a ``networkx.MultiDiGraph`` whose nodes are offsets and whose edges have their kind as key."""
+def graph(book: Rulebook, source: Source, launches: Sequence[StatedLaunch] = ()) -> Any:
+    """The graph, a ``networkx.MultiDiGraph`` whose nodes are offsets and whose edges have their kind as key.
+
+    Args:
+        launches: how kernels are launched whose text does not say it.
+    """
     recorder = Recorder(source, as_written=is_ptx(source))
     actions = {name: recorder.watched(name, action) for name, action in ACTIONS.items()}
     if recorder.as_written:
@@ -120,11 +126,11 @@ def graph(book: Rulebook, source: Source) -> Any:
             if function.body is None or function.kind != "entry":
                 continue
             with suppress(Unstructured):
-                list(function_studies(book, graphs.of(function), actions))
+                list(function_studies(book, graphs.of(function), actions, said=of_kernel(launches, function.name)))
             recorder.last.clear()
         return recorder.graph
     module = scan(source).module
-    for _ in verify(book, module.operations, module.aliases, actions):
+    for _ in verify(book, module.operations, module.aliases, actions, said=partial(of_kernel, launches)):
         recorder.last.clear()
     return recorder.graph
 

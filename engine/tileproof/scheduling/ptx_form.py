@@ -9,11 +9,13 @@ from tileproof.base.diagnostic import Diagnostic
 from tileproof.base.records import replace
 from tileproof.base.source import Source, Span
 from tileproof.dataflow.checks import check_threads
+from tileproof.judge.launches import StatedLaunch, of_kernel
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import Action
 from tileproof.protocol.confirmed import within_warpgroup
 from tileproof.protocol.counterparts import PURE, counterpart, is_step, relevant
 from tileproof.protocol.faults import ProtocolFault
+from tileproof.protocol.launch import Said
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction, Program
 from tileproof.protocol.ptx_kernels import compile_function
@@ -46,9 +48,10 @@ class PtxForm:
     most = 255  # a tile is many instructions, each of which is a group at first
     studied = False  # the checks along paths belong to it
 
-    def __init__(self, book: Rulebook, source: Source) -> None:
+    def __init__(self, book: Rulebook, source: Source, launches: Sequence[StatedLaunch] = ()) -> None:
         self.book = book
         self.source = source
+        self.said = partial(of_kernel, launches)
         self.steps: dict[int, Step] = {}
         self.touching: set[int] = set()  # the offsets of statements that access registers of wgmma
         module = read_module(book, source)
@@ -117,8 +120,9 @@ class PtxForm:
             return Outcome(kernel, (), (self._doubt("device_function", kernel),), ())
         _, studied = self._judged
         if function.number not in studied:
+            keep, said = partial(_keep, studied, function.number), self.said(function.name)
             try:
-                found = verify_function(self.book, graphs.of(function), seen=partial(_keep, studied, function.number))
+                found = verify_function(self.book, graphs.of(function), seen=keep, said=said)
             except Unstructured as reason:
                 return Outcome(kernel, tuple(paths), (self._doubt(reason.case, reason.operation),), ())
             if found is None:
@@ -147,13 +151,14 @@ class PtxForm:
 
     def slotted(self, gaps: Sequence[Gap]) -> Slotted:
         edited = Edited(self.source.text, [InsertedLine(gap, 0, f"{SLOT};") for gap in gaps])
-        return _SlottedPtx(self.book, self.source.name, edited)
+        return _SlottedPtx(self.book, self.source.name, edited, self.said)
 
 
 class _SlottedPtx:
-    def __init__(self, book: Rulebook, name: str, edited: Edited) -> None:
+    def __init__(self, book: Rulebook, name: str, edited: Edited, said: Callable[[str], Said]) -> None:
         self.book = book
         self.edited = edited
+        self.said = said
         self.outcomes: Sequence[Outcome] = ()
         self.unknown: dict[str, Operation] = {}
         source = Source(name, edited.text)
@@ -177,7 +182,8 @@ class _SlottedPtx:
         for function in _entries(self.module):
             if concerned(_kernel(function)):
                 watched = {name: self._watched(name, action) for name, action in actions.items()}
-                for study in function_studies(self.book, self.graphs.of(function), watched, OWN, changed):
+                graph, said = self.graphs.of(function), self.said(function.name)
+                for study in function_studies(self.book, graph, watched, OWN, changed, said):
                     study.actions = dict(actions)
                     yield study
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tileproof.base.source import Source
+from tileproof.judge.launches import StatedLaunch
 from tileproof.mlir.scanner import scan
 from tileproof.ptx.module import is_ptx
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
+from tileproof.scheduling.forms import IrForm
 from tileproof.scheduling.synthesis import Scheduled
 from tileproof.scheduling.synthesis import schedule as search
 
@@ -17,17 +19,23 @@ class NotScheduled(ValueError):
     """A text that cannot be scheduled."""
 
 
-def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lambda: None) -> Scheduled:
+def schedule(
+    book: Rulebook,
+    source: Source,
+    progress: Callable[[], None] = lambda: None,
+    launches: Sequence[StatedLaunch] = (),
+) -> Scheduled:
     """The text with the fences, commits and waits that it lacks; all other bytes are as they were.
 
     Args:
         progress: called after each run of the verifier.
+        launches: how kernels are launched whose text does not say it.
 
     Raises:
         NotScheduled: the text holds no IR or PTX, or is malformed.
     """
     if is_ptx(source):
-        return _of_ptx(book, source, progress)
+        return _of_ptx(book, source, progress, launches)
     found = scan(source)
     if found.faults:
         fault = found.faults[0]
@@ -35,10 +43,12 @@ def schedule(book: Rulebook, source: Source, progress: Callable[[], None] = lamb
         raise NotScheduled(f"{source.name}:{line}:{column}: {fault.message}")
     if not found.module.operations:
         raise NotScheduled(f"{source.name}: holds no IR")
-    return search(book, source, progress)
+    return search(book, source, progress, IrForm(book, source, launches))
 
 
-def _of_ptx(book: Rulebook, source: Source, progress: Callable[[], None]) -> Scheduled:
+def _of_ptx(
+    book: Rulebook, source: Source, progress: Callable[[], None], launches: Sequence[StatedLaunch]
+) -> Scheduled:
     from tileproof.ptx.module import read_module  # noqa: PLC0415  a kernel in IR needs none of it
     from tileproof.ptx.names import name_faults  # noqa: PLC0415
     from tileproof.scheduling.ptx_form import PtxForm  # noqa: PLC0415
@@ -51,7 +61,7 @@ def _of_ptx(book: Rulebook, source: Source, progress: Callable[[], None]) -> Sch
         raise NotScheduled(f"{source.name}:{line}:{column}: {said}")
     if not any(one.body is not None for one in module.functions):
         raise NotScheduled(f"{source.name}: holds no function")
-    return search(book, source, progress, PtxForm(book, source))
+    return search(book, source, progress, PtxForm(book, source, launches))
 
 
 def remaining(book: Rulebook, scheduled: Scheduled) -> Iterator[str]:
