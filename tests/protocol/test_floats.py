@@ -152,9 +152,11 @@ WAIT:
 """
 
 
+@pytest.mark.parametrize("load", ["ld.global.f32 %f1, [%rd1]", "ld.global.u64 %rd2, [%rd1];\n  ld.f32 %f1, [%rd2]"])
 @pytest.mark.parametrize(("count", "wrong"), [(64, set()), (96, {"PR125"})])
-def test_a_scale_factor_decides_how_many_threads_arrive(count: int, wrong: set[str]):
-    report = tileproof.check(SCALED.replace("COUNT", str(count)))
+def test_a_scale_factor_decides_how_many_threads_arrive(load: str, count: int, wrong: set[str]):
+    text = SCALED.replace("COUNT", str(count)).replace("ld.global.f32 %f1, [%rd1]", load)
+    report = tileproof.check(text)
     (kernel,) = report.files[0].kernels
     assert kernel.status == "followed"
     assert {one.code for one in report.diagnostics if one.severity.value == "error"} == wrong

@@ -50,6 +50,7 @@ _COUNTER = regex(r"\.(?:inc|add)\.")
 _COPY = "cp.async.ca.shared"  # of words: .cg copies 16 bytes
 _ARRAYS = 4  # of which neighbours are apart by different numbers, before they are so again
 _FLOAT, _ONE = ".f32", 0x3F800000  # the bits of 1
+_FROM_GLOBAL = ("ld.global.", "ld.f32")  # the latter of shared memory would name its space by now
 _NUMBER = 5  # a floating-point number, apart from other terms
 _COUNTED = 4  # what atomic operations return, apart from other terms
 _BITS = regex(r"\.[fb](\d++)(?:x2)?\Z")
@@ -552,7 +553,7 @@ class _Writer(Writer):
     def compute(self, one: Statement, guard: int) -> None:
         if one.opcode.startswith(("ld.param.", "ld.param::entry.")):
             self.load_parameter(one, guard)
-        elif one.opcode.startswith("ld.global.") and not one.opcode.endswith(("f64", "f16")):
+        elif one.opcode.startswith(_FROM_GLOBAL) and not one.opcode.endswith(("f64", "f16")):
             self.load_global(one, guard)
         elif one.opcode.startswith("atom.") and not _SHARED_ATOMIC.search(one.opcode):
             self.count(one, guard)
