@@ -107,6 +107,20 @@ def test_a_kernel_in_which_something_is_wrong_there_is_not_followed():
     assert reasons(tileproof.check(without)) == ["guessed_steps"]
 
 
+MEETING = """  mbarrier.arrive.shared::cta.b64 _, [%r10];
+FIRST:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r10], 0;
+  @!%p2 bra FIRST;
+"""
+DATA = """  ex2.approx.f32 %f1, %f2;
+  setp.gt.f32 %p2, %f1, 0f3F000000;
+  mov.b32 %r7, 0;
+  @%p2 bra SMALL;
+  mov.b32 %r7, 1;
+SMALL:
+  st.shared.b32 [%r8+16], %r7;
+"""
+
 # A length that is loaded is shared out to 148 CTAs; from the second tile of a CTA on its threads fence.
 SHARED_OUT = (
     OPEN.replace("(.param .u32 length)", "(.param .u32 length, .param .u64 lengths)")
@@ -137,6 +151,47 @@ def test_a_length_is_so_large_that_each_of_many_ctas_has_several_tiles():
     report = tileproof.check(SHARED_OUT)
     (kernel,) = report.files[0].kernels
     assert (kernel.status, kernel.executed) == ("followed", kernel.steps)
+
+
+# The same where threads go round a barrier from the second tile on, and meet at another behind all tiles: only data
+# decide what they store before.
+RINGS = (
+    SHARED_OUT.replace("full[8]", "full[1024]")
+    .replace("%p<5>", "%p<6>")
+    .replace("  .reg .b64", "  .reg .f32 %f<3>;\n  .reg .b64")
+    .replace("[%r10], 64;\n", "[%r10], BEHIND;\n  mbarrier.init.shared::cta.b64 [%r10+8], WITHIN;\n")
+    .replace(MEETING, "  shl.b32 %r8, %r1, 2;\n  add.s32 %r8, %r8, %r10;\n" + DATA)
+    .replace("SHORT:\n", "SHORT:\n" + MEETING)
+    .replace(
+        "  fence.proxy.async.shared::cta;\n",
+        """  mbarrier.arrive.shared::cta.b64 _, [%r10+8];
+  and.b32 %r9, %r5, 1;
+  xor.b32 %r9, %r9, 1;
+AGAIN:
+  mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r10+8], %r9;
+  @!%p5 bra AGAIN;
+""",
+    )
+)
+
+
+def rings(behind: int, within: int) -> Report:
+    return tileproof.check(RINGS.replace("BEHIND", str(behind)).replace("WITHIN", str(within)))
+
+
+def test_a_barrier_behind_the_tiles_lacks_an_arrival_however_many_there_are():
+    (kernel,) = rings(64, 64).files[0].kernels
+    assert (kernel.status, kernel.executed) == ("followed", kernel.steps)
+    assert errors(rings(65, 64)) == {"PR125"}
+
+
+def test_what_threads_wait_for_in_many_tiles_alone_is_named():
+    """None of these runs may be one that somebody asks for."""
+    report = rings(64, 65)
+    (note,) = report.diagnostics
+    may = "PR125 may be here, if it does not rest on how often loops run"
+    assert f"{may}: Deadlock: barrier full + 8 expects 65 arrivals" in note.message
+    assert reasons(report) == ["not_executed", "loop_turns"]
 
 
 @pytest.mark.parametrize(

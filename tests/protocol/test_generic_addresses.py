@@ -315,6 +315,7 @@ NOWHERE = (
   ld.param.u64 %rd1, [in];
   ld.param.u64 %rd2, [out];
   ld.global.f32 %f1, [%rd1];
+  ex2.approx.f32 %f1, %f1;
   cvt.rzi.s32.f32 %r1, %f1;
   mov.b32 %r2, smem;
   add.s32 %r3, %r2, %r1;

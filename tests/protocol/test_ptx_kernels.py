@@ -523,7 +523,7 @@ def test_copies_that_an_mbarrier_tracks(old: str, new: str, codes: set[str]):
     assert found(COPIES.replace(old, new)) == codes
 
 
-# Whether the elected thread copies depends on a parameter; the other threads of its warp never do.
+# Whether the elected thread copies depends on a scale factor, which is supposed not to be 0; the other threads of its warp never do.
 OPTIONAL_COPY = (
     HEAD
     + """.visible .entry k(.param .align 64 .b8 map[128], .param .f32 beta)
@@ -571,10 +571,17 @@ END:
 )
 
 
-def test_what_a_parameter_decides_of_one_thread_is_taken_both_ways():
+def test_what_a_scale_factor_decides_of_one_thread_is_executed():
     (kernel,) = tileproof.check(OPTIONAL_COPY).files[0].kernels
     assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
-    (kernel,) = tileproof.check(OPTIONAL_COPY.replace("[%r2+4096], 4096;", "[%r2+4096], 4100;")).files[0].kernels
+    assert found(OPTIONAL_COPY.replace("[%r2+4096], 4096;", "[%r2+4096], 4100;")) == {"PR124"}
+
+
+def test_what_data_decide_of_one_thread_is_taken_both_ways():
+    data = OPTIONAL_COPY.replace("[beta];", "[beta];\n  ex2.approx.f32 %f1, %f1;")
+    (kernel,) = tileproof.check(data).files[0].kernels
+    assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
+    (kernel,) = tileproof.check(data.replace("[%r2+4096], 4096;", "[%r2+4096], 4100;")).files[0].kernels
     assert {reason.case for reason in kernel.reasons} == {"guessed_steps"}
 
 

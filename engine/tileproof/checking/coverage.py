@@ -11,7 +11,7 @@ from tileproof.dialects.operations import Operations
 from tileproof.judge.coverage import KernelCoverage, Reason
 from tileproof.memory.tensor_maps import kernel_name
 from tileproof.mlir.ir import Operation
-from tileproof.protocol.runs import Outcome
+from tileproof.protocol.runs import Doubt, Outcome
 from tileproof.protocol.steps import Step
 from tileproof.rulebase.book import Rulebook
 from tileproof.rulebase.findings import state
@@ -33,15 +33,7 @@ def covered(
     known = Operations.of(book)
     steps, executed = outcome.steps, outcome.executed
     doubts = sorted(outcome.doubts, key=lambda doubt: doubt.operation.name_span.start)
-    reasons = [
-        Reason(
-            doubt.case,
-            doubt.message,
-            None if doubt.operation is outcome.kernel else doubt.operation.name_span,
-            doubt.hint,
-        )
-        for doubt in doubts
-    ]
+    reasons = [_reason(book, doubt, outcome.kernel) for doubt in doubts]
     if any(id(step) not in executed for step in steps):
         reasons.insert(0, _unreached(book, source, steps, executed))
     return KernelCoverage(
@@ -53,6 +45,16 @@ def covered(
         outcome.trip_counts,
         tuple(reasons),
     )
+
+
+def _reason(book: Rulebook, doubt: Doubt, kernel: Operation) -> Reason:
+    """A doubt as a reason, with the finding that is in doubt where that rests on how often loops run."""
+    message, short, fault = doubt.message, "", doubt.fault
+    if fault is not None and doubt.case == "loop_turns":
+        message = state(book, "PR190", "loop_turns_finding", code=fault.code, what=fault.message).message
+        short = state(book, "PR190", "loop_turns_findings", code=fault.code).message
+    span = None if doubt.operation is kernel else doubt.operation.name_span
+    return Reason(doubt.case, message, span, doubt.hint, short)
 
 
 def malformed(book: Rulebook, source: Source, kernel: Operation) -> KernelCoverage | None:

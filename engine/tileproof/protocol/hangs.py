@@ -16,7 +16,7 @@ from tileproof.protocol.folding import Extents
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Program, loops_at
 from tileproof.protocol.runs import Run, key_of
-from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, Size, Study
+from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, MANY_TILES, Size, Study
 from tileproof.protocol.terms import PLACES
 from tileproof.protocol.unmet import Help, unmet
 from tileproof.protocol.warps import Awaited, OnBarrier
@@ -88,7 +88,7 @@ def named_hang(study: Study, hung: Run, repair: bool = False) -> Run | None:
     if machine.coverage.unknown or machine.taint.reasons or hung.steps_by_data() or done_once(hung):
         return None
     sizes = _sizes(study, hung)
-    study.lacking = _unmet(study, hung, sizes)
+    study.lacking = _unmet(study, hung, (*sizes, *_parts(study, hung)))
     if study.lacking:
         return study.run(machine.shape.extents, machine.shape.extent, machine.tiles)
     return hung if repair and _misplaced(study, hung, sizes) else None
@@ -102,14 +102,11 @@ def done_once(hung: Run) -> bool:
     machine, code = hung.machine, hung.machine.program.code
     open_ = machine.coverage.doubtful | machine.coverage.turned
     loops = [(at, one.target) for at, one in enumerate(code) if one.kind in ("test", "check")]
-    inside = {
-        id(one.operation)
-        for first, last in loops
-        if any(first <= at < last for at in open_)
-        for one in code[first:last]
-        if one.effect is not None
-    }
-    waiting = (one for one in machine.thread_sets if not isinstance(one.blocked, OnBarrier))
+    long = [(first, last) for first, last in loops if any(first <= at < last for at in open_)]
+    inside = {id(one.operation) for first, last in long for one in code[first:last] if one.effect is not None}
+    waiting = [one for one in machine.thread_sets if not isinstance(one.blocked, OnBarrier)]
+    if not any(first <= one.place < last for one in waiting for first, last in long):
+        return False
     going = {(one.cta, thread) for one in waiting for thread in one.threads}
     for key in hung.awaited():
         barrier = machine.barriers.get(key) if isinstance(key, tuple) else None
@@ -136,11 +133,20 @@ def _sizes(study: Study, first: Run) -> Sequence[Size]:
     )
 
 
+def _parts(study: Study, hung: Run) -> Iterator[Size]:
+    """Sizes in which a length that a kernel loads has several tiles for each of the CTAs that it is divided among."""
+    if study.loads and not hung.machine.shape.extents.given:
+        for tiles in MANY_TILES:
+            yield Extents(tiles * study.limit("tile_elements"), FEW, counted=False), hung.machine.shape.extent, FEW
+
+
 def _unmet(study: Study, hung: Run, sizes: Sequence[Size]) -> Set[Awaited]:
     """The barriers of a kernel in PTX that lack arrivals or bytes whatever the integers are that it gets."""
 
+    most = study.share("wide", hung.machine)
+
     def helped(size: Size, help_: Help) -> Machine:
-        return study.run(*size, program=study.compiled, help_=help_).machine
+        return study.run(*size, budget=most, program=study.compiled, help_=help_).machine
 
     return unmet(hung.machine, sizes, helped, study.open_loops(), study.limit("diagnosis_steps"))
 

@@ -310,7 +310,8 @@ def _certain(study: Study, first: Run, long: Run) -> Iterator[ProtocolFault]:
     """The findings of the long run that do not rest on how often it supposes that loops run."""
     if long is not first:
         if first.hangs and first.machine.coverage.unknown:
-            study.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
+            stuck = next(one for one in first.faults if one.code in DEADLOCKS)
+            study.doubt("loop_turns", stuck.operation, stuck)
         yield from long.faults
         if not first.machine.coverage.skipped and not first.machine.coverage.cut:
             yield from (one for one in first.faults if one.code in HAZARDS and key_of(one) not in long.places())
@@ -327,7 +328,8 @@ def _certain(study: Study, first: Run, long: Run) -> Iterator[ProtocolFault]:
             study.judged = study.early = early
             yield from early.faults
             return
-        study.doubt("loop_turns", next(one.operation for one in first.faults if one.code in DEADLOCKS))
+        stuck = next(one for one in first.faults if one.code in DEADLOCKS)
+        study.doubt("loop_turns", stuck.operation, stuck)
         yield from (one for one in first.faults if one.code == UNINITIALISED or _literal_number(study, one))
         return
     further = None

@@ -22,7 +22,7 @@ from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import named_hang, wrong_early
 from tileproof.protocol.program import loops_at
 from tileproof.protocol.runs import Run, even, key_of, rests_on, steps_of
-from tileproof.protocol.study import AGREEING, FEW, Study
+from tileproof.protocol.study import AGREEING, FEW, MANY_TILES, Study
 from tileproof.protocol.terms import PLACES
 from tileproof.rulebase.findings import state
 
@@ -38,7 +38,6 @@ _PLACES = 4  # that a run comes to for which others are missing
 _INTEGERS = 8  # that a finding may rest on
 _COPIES = {"bulk_load", "raw_copy"}  # steps that fill shared memory by bulk copies
 _FEWER = 3  # runs of a grid of one CTA
-_MANY_TILES = (64, 512)  # of a length that is divided among many CTAs
 _PARTED = 4  # times as many turns as usual that a loop over such a part has
 _GROUP = 8  # tiles, a multiple of the stages of most rings
 _ROUNDS = 2  # phases of an mbarrier that show both parities
@@ -327,7 +326,8 @@ def _small_parts_of_a_length(others: Others) -> None:
     """
     study, long = others.study, others.long
     budget, most = study.share("wide", long.machine), _PARTED * study.shape.extent
-    for tiles in _MANY_TILES:
+    hung: Run | None = None
+    for tiles in MANY_TILES:
         noted, stuck = study.noted(), others.stuck
         size = Extents(tiles * study.limit("tile_elements"), FEW, counted=False)
         one = study.run(size, study.shape.extent, FEW, budget=budget, gives_up=lambda place, length: length > most)
@@ -336,7 +336,8 @@ def _small_parts_of_a_length(others: Others) -> None:
         if further and (not others.take(one) or one.calm or even(one)):
             return
         study.forget(noted)
-        others.stuck = stuck
+        hung, others.stuck = hung or others.stuck, stuck
+    others.stuck = others.stuck or hung
 
 
 def unlike_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> None:

@@ -54,6 +54,7 @@ _NOTHING: Decisions = {}
 ELEMENTS = 64  # of the tile of a tensor
 AGREEING = 2  # of runs that agree
 FEW = 2  # of an argument, or of iterations
+MANY_TILES = (64, 512)  # of a length that is divided among many CTAs
 _INNER, _EVERY = 2, 1  # depth of loops
 _USUAL = 4  # CTAs in a cluster; a larger one takes as many more instructions
 _LONGER = 5  # numbers of turns that are tried for a longer run
