@@ -343,13 +343,13 @@ def test_neighbours_in_memory_differ_however_their_addresses_are_computed():
     [(True, True, 99, 0), (False, True, 99, 1), (True, False, 99, 1), (True, True, 80, 1)],
 )
 def test_surplus_arrivals_are_open_where_a_loop_was_passed_and_a_longer_run_has_none(passes, calm, steps, left):
-    said: list[str] = []
+    said: list[tuple[str, object]] = []
     kernel = SimpleNamespace(span=SimpleNamespace(start=7))
     fault = SimpleNamespace(code="PR122", operation=kernel)
     coverage = SimpleNamespace(executed=frozenset({1, 2}))
     long = SimpleNamespace(passes_loops=lambda: passes, machine=SimpleNamespace(coverage=coverage, steps=90))
     others = [SimpleNamespace(calm=calm, executed=frozenset({1, 2, 3}), places=frozenset(), steps=steps)]
-    study = SimpleNamespace(ran=others, doubt=lambda case, operation: said.append(case))
+    study = SimpleNamespace(ran=others, doubt=lambda case, operation, about: said.append((case, about)))
     faults = [fault]
     of_passed_loops(study, long, faults)
-    assert (len(faults), said) == (left, ["loop_turns"] * (1 - left))
+    assert (len(faults), said) == (left, [("loop_turns", fault)] * (1 - left))

@@ -109,12 +109,23 @@ def swizzle(
     _write(_made(made), form, output)
 
 
+def _of_kernels(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What a picture of the kernels of a file takes."""
+    for option in (
+        rule_options,
+        launch_options,
+        _output,
+        click.option(
+            "--kernel", metavar="NAME", help="Which of several kernels: its name or its number. [default: all]"
+        ),
+        click.argument("file"),
+    ):
+        command = option(command)
+    return command
+
+
 @draw.command()
-@click.argument("file")
-@click.option("--kernel", metavar="NAME", help="Which of several kernels: its name or its number. [default: all]")
-@_output
-@launch_options
-@rule_options
+@_of_kernels
 def protocol(
     file: str,
     kernel: str | None,
@@ -133,11 +144,7 @@ def protocol(
 
 
 @draw.command()
-@click.argument("file")
-@click.option("--kernel", metavar="NAME", help="Which of several kernels: its name or its number. [default: all]")
-@_output
-@launch_options
-@rule_options
+@_of_kernels
 def smem(
     file: str,
     kernel: str | None,
@@ -154,11 +161,7 @@ def smem(
 
 
 @draw.command()
-@click.argument("file")
-@click.option("--kernel", metavar="NAME", help="Which of several kernels: its name or its number. [default: all]")
-@_output
-@launch_options
-@rule_options
+@_of_kernels
 def tmem(
     file: str,
     kernel: str | None,

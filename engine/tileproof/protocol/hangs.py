@@ -95,7 +95,7 @@ def named_hang(study: Study, hung: Run, repair: bool = False) -> Run | None:
 
 
 def done_once(hung: Run) -> bool:
-    """Whether threads wait for what others did in no loop of open length, again and again, and these have ended.
+    """Whether threads in a loop of open length wait, again and again, for what others did in none and then ended.
 
     A kernel is made for one tile a CTA where a role has no loop over tiles: nobody launches it with fewer CTAs.
     """
@@ -142,7 +142,6 @@ def _parts(study: Study, hung: Run) -> Iterator[Size]:
 
 def _unmet(study: Study, hung: Run, sizes: Sequence[Size]) -> Set[Awaited]:
     """The barriers of a kernel in PTX that lack arrivals or bytes whatever the integers are that it gets."""
-
     most = study.share("wide", hung.machine)
 
     def helped(size: Size, help_: Help) -> Machine:

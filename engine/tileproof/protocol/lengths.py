@@ -125,7 +125,7 @@ def of_passed_loops(study: Study, long: Run, faults: list[ProtocolFault]) -> Non
     loose = [one for one in surplus if any(key_of(one) not in ran.places for ran in others)]
     for fault in loose:
         if len(loose) == len(surplus):
-            study.doubt("loop_turns", fault.operation)
+            study.doubt("loop_turns", fault.operation, fault)
         faults.remove(fault)
 
 
