@@ -107,6 +107,22 @@ def test_a_write_to_a_place_that_is_not_known_may_have_filled_the_rest():
     assert "PR139" not in found(HALF.replace("  bar.sync 0;\n", f"{write}  bar.sync 0;\n", 1))
 
 
+_RELEASE = "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n"
+_LAST = "  ld.shared.v4.b32 {%r30, %r31, %r32, %r33}, [%r25+3584];\n"
+
+
+def test_a_copy_overwrites_all_of_its_box():
+    """Only the first bytes of a box are known to be written until it is known how many it has: as many as are expected
+    and read."""
+    early = WHOLE.replace(_LAST + _RELEASE, _RELEASE + _LAST)
+    assert early != WHOLE
+    assert found(early) == {"PR112"}
+    (one,) = [one for one in tileproof.check(early).diagnostics if one.code == "PR112"]
+    assert early[one.span.start : one.span.end].startswith("cp.async.bulk.tensor")
+    more = early.replace("_, [%r11], 4096;", "_, [%r11], 4112;")  # then it may be shorter than what is behind it
+    assert "PR112" not in found(more)
+
+
 def test_two_copies_to_one_barrier_bring_all_that_is_read():
     copy = "  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r5, %r5}], [%r11];\n"
     both = WHOLE.replace(copy, copy + copy.replace("[%r14]", "[%r14+2048]"))
@@ -270,6 +286,48 @@ def test_fewer_bytes_than_tcgen05_mma_reads_are_an_error(operand: str, bytes_: i
     assert (found(text), reasons(text)) == (codes, [])
 
 
+# The same with room behind A and B.
+ROOMY = edited(
+    OPERANDS,
+    ("add.s32 %r3, %r2, 24576;", "add.s32 %r3, %r2, 65536;"),
+    ("[%r2+16384], [%rd4", "[%r2+32768], [%rd4"),
+    ("add.s32 %r9, %r2, 16384;", "add.s32 %r9, %r2, 32768;"),
+)
+ELSEWHERE = {"A": ("[%r2], [%rd2", "[%r2+1024], [%rd2"), "B": ("[%r2+32768], [%rd4", "[%r2+40960], [%rd4")}
+
+
+@pytest.mark.parametrize(("operand", "start"), [("A", 0), ("B", 32768)])
+def test_an_operand_that_is_copied_to_another_place_is_an_error(operand: str, start: int):
+    """A box has no more bytes than its barrier expects: nothing fills where the operand begins."""
+    assert found(ROOMY) == set()
+    text = edited(ROOMY, ELSEWHERE[operand])
+    (one,) = tileproof.check(text).diagnostics
+    assert one.code == "PR183" and f"reads smem from byte {start} on" in one.message
+    assert text[one.span.start :].startswith("tcgen05.mma")
+    assert text[one.related[0].span.start :].startswith("cp.async.bulk.tensor")
+
+
+def test_what_another_box_or_threads_may_have_written_is_no_such_operand():
+    write = "  st.shared.b32 [%r2], 0;\n  fence.proxy.async.shared::cta;\n  fence.mbarrier_init"
+    assert found(edited(ROOMY, ELSEWHERE["A"], ("  fence.mbarrier_init", write))) == set()
+    # A's box may be as large as its barrier expects, and then it fills where B begins.
+    assert found(edited(ROOMY, ELSEWHERE["B"], ("_, [%r3], 16384;", "_, [%r3], 36864;"))) == set()
+
+
+def test_a_box_that_is_copied_later_has_not_filled_an_operand():
+    """The first copy to each stage goes elsewhere."""
+    copy = "  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r5, %r5}], [%r11];\n"
+    late = "  setp.lt.s32 %p7, %r5, 2;\n  selp.b32 %r29, 1024, 0, %p7;\n  add.s32 %r14, %r14, %r29;\n"
+    text = edited(
+        MULTIPLIED,
+        ("add.s32 %r3, %r2, 16384;", "add.s32 %r3, %r2, 65536;"),
+        ("shl.b32 %r13, %r6, 13;", "shl.b32 %r13, %r6, 14;"),
+        ("shl.b32 %r22, %r6, 13;", "shl.b32 %r22, %r6, 14;"),
+    )
+    assert found(text) == set()
+    assert found(edited(text, (copy, late + copy))) == {"PR183"}
+
+
 @pytest.mark.parametrize(("bytes_", "code"), [(16256, "PR182"), (15488, "PR182"), (15360, "PR139"), (16320, "PR139")])
 def test_a_few_rows_that_no_copy_brings_are_no_error(bytes_: int, code: str):
     """125 rows of queries are read as 128; of what is below a group of eight rows, or no whole row, that is not so."""
@@ -382,14 +440,16 @@ def test_elements_that_a_copy_unpacks_say_nothing():
 
 # -- the record of boxes
 
+READER = Operation("read", (), (), (), (), (), (), (), False, ("",))
+
 
 def box(offset: int, cta: int = 0) -> Box:
-    return Box("map", cta, Address(SMEM, offset, 8))
+    return Box("map", cta, Address(SMEM, offset, 8), READER)
 
 
 def test_boxes_of_one_operation_have_one_size_where_their_tensor_map_is_not_known():
     """That of the last stage, behind which nothing lies that is known, is as large as those of the others."""
-    stages = [Box(None, 0, Address(SMEM, 4096 * n, 8), issued=1) for n in range(3)]
+    stages = [Box(None, 0, Address(SMEM, 4096 * n, 8), READER) for n in range(3)]
     full = {
         (0, SMEM.serial, 65536 + 8 * n): Barrier("full", 1, READER, 1, Access(0, 8, (), 0, "", True, READER), bytes=1)
         for n in range(3)
@@ -398,14 +458,11 @@ def test_boxes_of_one_operation_have_one_size_where_their_tensor_map_is_not_know
         barrier.boxes = [stage]
     deliveries = Deliveries()
     deliveries.look(full)
-    assert deliveries.room == {1: 4096}
+    assert deliveries.room == {id(READER): 4096}
 
 
 def delivered(*boxes: Box) -> Delivery:
     return Delivery(0, 0, READER, boxes)
-
-
-READER = Operation("read", (), (), (), (), (), (), (), False, ("",))
 
 
 def test_a_read_counts_for_the_last_box_that_was_copied_there():
@@ -467,6 +524,6 @@ def test_threads_that_read_a_byte_read_a_unit_of_the_copy():
 
 
 def test_a_copy_to_a_place_that_is_not_known_is_lost():
-    reads, one = BoxReads(16, 8), Box("map", 0, Address(SMEM, None, 8))
+    reads, one = BoxReads(16, 8), Box("map", 0, Address(SMEM, None, 8), READER)
     reads.fill(one)
     assert reads.lost and reads.of_phase(delivered(one), {}) is None

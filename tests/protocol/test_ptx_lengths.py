@@ -94,6 +94,80 @@ def test_roles_may_disagree_only_where_their_loops_go_by_different_integers(
     assert {(study.one_number(), study.alike()) for study in seen} == {(one, alike)}
 
 
+# Each CTA has every 132nd tile of a matrix, of which one loop goes through all pieces (Triton's persistent matmul): rows
+# and columns must be many, and the depth small, for the ring of two tiles to go round.
+SHARED = (
+    RING.replace(".param .u32 tiles)", ".param .u32 rows, .param .u32 columns, .param .u32 depth)")
+    .replace("%r<30>", "%r<50>")
+    .replace(
+        "  ld.param.u32 %r4, [tiles];\n",
+        """  ld.param.u32 %r30, [rows];
+  add.s32 %r30, %r30, 127;
+  shr.s32 %r30, %r30, 7;
+  ld.param.u32 %r31, [columns];
+  add.s32 %r31, %r31, 127;
+  shr.s32 %r31, %r31, 7;
+  mul.lo.s32 %r32, %r30, %r31;
+  mov.u32 %r33, %ctaid.x;
+  sub.s32 %r32, %r32, %r33;
+  add.s32 %r32, %r32, 131;
+  div.s32 %r32, %r32, 132;
+  ld.param.u32 %r34, [depth];
+  add.s32 %r34, %r34, 63;
+  shr.s32 %r34, %r34, 6;
+  mul.lo.s32 %r4, %r32, %r34;
+  setp.lt.s32 %p8, %r4, 1;
+  @%p8 bra END;
+""",
+    )
+    .replace(
+        "  fence.mbarrier_init",
+        "  mbarrier.init.shared::cta.b64 [%r3+32], 32;\n  mbarrier.init.shared::cta.b64 [%r3+40], 32;\n  fence.mbarrier_init",
+    )
+    .replace(
+        "PRODUCER:\n",
+        """PRODUCER:
+  rem.u32 %r35, %r5, %r34;
+  setp.ne.s32 %p7, %r35, 0;
+  @%p7 bra FILL;
+  div.u32 %r36, %r5, %r34;
+  and.b32 %r37, %r36, 1;
+  shl.b32 %r37, %r37, 3;
+  add.s32 %r38, %r3, %r37;
+  shr.u32 %r39, %r36, 1;
+  and.b32 %r39, %r39, 1;
+  xor.b32 %r39, %r39, 1;
+FREE:
+  mbarrier.try_wait.parity.shared::cta.b64 %p7, [%r38+32], %r39;
+  @!%p7 bra FREE;
+FILL:
+""",
+        1,
+    )
+    .replace(
+        RELEASE,
+        RELEASE
+        + """  add.s32 %r35, %r5, 1;
+  rem.u32 %r35, %r35, %r34;
+  setp.ne.s32 %p7, %r35, 0;
+  @%p7 bra TAKEN;
+  div.u32 %r36, %r5, %r34;
+  and.b32 %r37, %r36, 1;
+  shl.b32 %r37, %r37, 3;
+  add.s32 %r38, %r3, %r37;
+  mbarrier.arrive.shared::cta.b64 _, [%r38+32];
+TAKEN:
+""",
+    )
+)
+
+
+def test_a_cta_has_several_of_the_tiles_that_the_text_shares_out():
+    verified(SHARED)
+    mistaken(SHARED, "  mbarrier.arrive.shared::cta.b64 _, [%r38+32];\n", "", {"PR126"})
+    mistaken(SHARED, "[%r3+40], 32;", "[%r3+40], 33;", {"PR125"})
+
+
 # The number of the tile is computed from how many groups of 2048 elements there are (fast.cu): with none there is no tile.
 GROUPED = (
     RING.replace(".param .u32 tiles)", ".param .u32 tiles, .param .u32 others)")

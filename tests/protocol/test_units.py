@@ -74,6 +74,60 @@ AHEAD:
     assert all(one.shape.extent <= length < first for length in roles)
 
 
+# Tiles of batches and heads, of which each CTA has a part, and rows that both roles take 128 of in a turn (attention).
+OF_HEADS = (
+    RING.replace(".param .u32 tiles)", ".param .u32 batches, .param .u32 heads, .param .u32 rows)")
+    .replace("%r<30>", "%r<40>")
+    .replace(
+        "  ld.param.u32 %r4, [tiles];\n",
+        """  ld.param.u32 %r4, [rows];
+  add.s32 %r4, %r4, 127;
+  shr.u32 %r4, %r4, 7;
+  ld.param.u32 %r30, [batches];
+  ld.param.u32 %r31, [heads];
+  mul.lo.s32 %r30, %r30, %r31;
+  mul.lo.s32 %r30, %r30, %r4;
+  div.u32 %r30, %r30, 96;
+  mov.b32 %r32, 0;
+""",
+    )
+    .replace("PRODUCER:\n", "FILL:\n  mov.b32 %r5, 0;\nPRODUCER:\n", 1)
+    .replace(
+        "  @%p5 bra PRODUCER;\n",
+        """  @%p5 bra PRODUCER;
+  add.s32 %r32, %r32, 1;
+  setp.lt.s32 %p8, %r32, %r30;
+  @%p8 bra FILL;
+""",
+    )
+    .replace("CONSUMER:\n", "TAKE:\n  mov.b32 %r5, 0;\nCONSUMER:\n", 1)
+    .replace("bra CONSUMER;\n  elect", "bra TAKE;\n  elect")
+    .replace(
+        " bra CONSUMER;\n",
+        """ bra CONSUMER;
+  add.s32 %r32, %r32, 1;
+  setp.lt.s32 %p8, %r32, %r30;
+  @%p8 bra TAKE;
+""",
+    )
+)
+
+
+def test_integers_of_one_loop_may_count_in_other_units():
+    """Batches and heads count by themselves, rows in tiles: with few rows no ring goes round, with many batches no run
+    comes to its end."""
+    one = study(OF_HEADS)
+    assert len(one.units) == 2 and all(unit < 8 for _, unit in one.units)
+    *inner, outer, other = sorted(turns(one))
+    assert inner == [one.shape.extent] * 2 and outer == other > one.shape.extent
+    assert found(OF_HEADS) == set()
+
+
+def test_a_kernel_whose_usual_run_has_no_end_is_run_to_where_it_hangs():
+    release = "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n"
+    assert found(OF_HEADS.replace(release, "")) == {"PR126"}
+
+
 def test_the_lengths_of_loops_are_computed_of_the_integers():
     one = study(RING)
     terms = [term for term, _ in one.units]

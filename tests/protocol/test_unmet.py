@@ -65,7 +65,10 @@ def test_it_is_found_at_several_stages_together():
 
 
 # One of the roles loads how far it goes: the runs suppose another number than that of the other.
-DISAGREEING = ROLES.replace("ld.global.f32 %f1,", "ld.global.u32 %r4, [%rd5+4];\n  ld.global.f32 %f1,")
+LOADED = ROLES.replace("ld.global.f32 %f1,", "ld.global.u32 %r4, [%rd5+4];\n  ld.global.f32 %f1,")
+# And what data decide is a value that decides on a step.
+STEP = "  setp.ne.s32 %p8, %r29, 1;\n  @!%p8 bra ROUND;\n  bar.sync 2, 32;\n"
+DISAGREEING = LOADED.replace("ROUND:\n", f"{STEP}ROUND:\n", 1)
 
 
 @pytest.mark.parametrize("count", [32, 33])
@@ -73,6 +76,13 @@ def test_roles_that_disagree_in_all_runs_leave_a_hang_in_doubt(count: int):
     result = tileproof.check(DISAGREEING.replace("[%r3+16], 32", f"[%r3+16], {count}"))
     assert {one.severity.value for one in result.diagnostics} == {"note"}
     assert [one.case for one in result.files[0].kernels[0].reasons] == ["loop_turns"]
+
+
+@pytest.mark.parametrize(("count", "codes"), [(32, ["PR190"]), (33, ["PR125"])])
+def test_a_value_that_data_decide_matters_where_it_decides_on_a_step(count: int, codes: list[str]):
+    """Else a barrier that lacks an arrival in all runs is wrong, whatever roles load."""
+    result = tileproof.check(LOADED.replace("[%r3+16], 32", f"[%r3+16], {count}"))
+    assert [one.code for one in result.diagnostics] == codes
 
 
 @pytest.mark.parametrize(

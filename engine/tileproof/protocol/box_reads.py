@@ -2,7 +2,8 @@
 
 PTX does not say how large the box of a tensor map is that the host makes. But what an MMA or threads read from the
 place on that a box is copied to, up to where anything else lies, the box has brought: if that is more than the phase of
-the mbarrier expects, the phase is complete before all of it has arrived. Bytes that anything else ever wrote before do
+the mbarrier expects, the phase is complete before all of it has arrived. If it is just as much, the sizes of the boxes
+are known, and what the next run has them write. Bytes that anything else ever wrote before do
 not count, unless the box has brought some behind them, nor does what is behind a byte that nothing reads. Bytes are
 counted in units of a bulk copy, of which a box has whole ones; sets of them are integers with a bit for each.
 """
@@ -10,7 +11,7 @@ counted in units of a bulk copy, of which a box has whole ones; sets of them are
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from tileproof.base.records import dataclass, field
@@ -31,9 +32,11 @@ class Filled:
     Attributes:
         read: what was read since, in units from the first byte on; ``brought``: those that nothing else ever wrote.
         reader: the last operation that read there.
+        number: how many boxes were copied before.
     """
 
     box: Box
+    number: int = 0
     read: int = 0
     brought: int = 0
     reader: Operation | None = None
@@ -48,6 +51,8 @@ class BoxReads:
         starts: of all boxes so far, in order, by memory; ``latest``: the last one that was copied to each.
         boxes: all of them, by ``id`` of the box.
         others: the units that anything else wrote, with the rest of their lines.
+        operands: the places where the operands of MMAs begin, with the first one that reads there and how many boxes
+            were copied before.
         lost: whether it is not known where a box was copied to.
     """
 
@@ -57,6 +62,7 @@ class BoxReads:
     latest: dict[tuple[int, int, int], Filled] = field(default_factory=dict)
     boxes: dict[int, Filled] = field(default_factory=dict)
     others: dict[Memory, int] = field(default_factory=dict)
+    operands: dict[tuple[int, int, int], tuple[Operation, int]] = field(default_factory=dict)
     lost: bool = False
 
     def fill(self, box: Box) -> None:
@@ -70,7 +76,11 @@ class BoxReads:
         at = bisect_left(starts, where.offset)
         if at == len(starts) or starts[at] != where.offset:
             insort(starts, where.offset)
-        self.boxes[id(box)] = self.latest[*memory, where.offset] = Filled(box)
+        self.boxes[id(box)] = self.latest[*memory, where.offset] = Filled(box, len(self.boxes))
+
+    def begin(self, memory: Memory, start: int, reader: Operation) -> None:
+        """An operand of an MMA begins at a byte."""
+        self.operands.setdefault((*memory, start), (reader, len(self.boxes)))
 
     def write(self, memory: Memory, low: int, high: int) -> None:
         """Anything else writes."""
@@ -120,15 +130,61 @@ class BoxReads:
         Args:
             room: the most bytes that a box has, by what those of one size have in common, where that is known.
         """
-        total, reader = 0, None
+        sizes, reader = self._of_boxes(phase, room), None
+        if sizes is None:
+            return None
+        for box, size in zip(phase.boxes, sizes, strict=True):
+            reader = self.boxes[id(box)].reader if size else reader
+        return None if reader is None else (sum(sizes), reader)
+
+    def sizes(self, phases: Iterable[Delivery], room: Mapping[object, int]) -> dict[object, int]:
+        """How many bytes boxes have, by what those of one size have in common, as far as that is known.
+
+        Where just what a phase expects is read of its boxes, each has what is read of it.
+        """
+        found: dict[object, set[int]] = {}
+        for phase in phases:
+            sizes = self._of_boxes(phase, room)
+            if sizes is None or phase.late or phase.supposed or sum(sizes) != phase.bytes:
+                continue
+            for box, size in zip(phase.boxes, sizes, strict=True):
+                found.setdefault(box.alike, set()).add(size)
+        return {alike: min(sizes) for alike, sizes in found.items() if len(sizes) == 1}
+
+    def unwritten(self, phases: Iterable[Delivery], room: Mapping[object, int]) -> Iterator[tuple[int, Operation, Box]]:
+        """The bytes that operands of MMAs begin at and nothing wrote, what reads there, and the next box behind.
+
+        A box has no more bytes than its phase expects, less those that are read of the others.
+        """
+        most: dict[int, int] = {}
+        for phase in phases:
+            sizes = self._of_boxes(phase, room)
+            if sizes is not None and not (phase.late or phase.supposed):
+                left = phase.bytes - sum(sizes)
+                most |= {id(box): max(left, 0) + size for box, size in zip(phase.boxes, sizes, strict=True)}
+        filled: dict[Memory, list[tuple[int, int, Filled]]] = {}
+        for key, one in self.boxes.items():
+            where = one.box.where
+            assert where is not None and where.offset is not None, "it is kept only where that is known"
+            end = where.offset + most.get(key, _FAR)
+            filled.setdefault((one.box.cta, where.memory.serial), []).append((where.offset, end, one))
+        for (cta, serial, start), (reader, number) in self.operands.items():
+            boxes = filled.get((cta, serial), [])
+            written = any(first <= start < end for first, end, one in boxes if one.number < number)
+            behind = [(first, one.number, one.box) for first, _, one in boxes if first > start]
+            if behind and not written and not self.others.get((cta, serial), 0) >> start // self.unit & 1:
+                yield start, reader, min(behind)[2]
+
+    def _of_boxes(self, phase: Delivery, room: Mapping[object, int]) -> list[int] | None:
+        """The bytes that are read of each box of a phase; None where that is not known of one."""
+        sizes = []
         for box in phase.boxes:
             filled = self.boxes.get(id(box))
             if filled is None:
                 return None
             size = self._contiguous(filled)
-            total += min(size, room.get(box.alike, size))
-            reader = filled.reader if size else reader
-        return None if reader is None else (total, reader)
+            sizes.append(min(size, room.get(box.alike, size)))
+        return sizes
 
     def _contiguous(self, filled: Filled) -> int:
         """The bytes that are read of a box from its first one on, without a gap, up to the last one that it brought."""

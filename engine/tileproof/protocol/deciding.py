@@ -331,6 +331,12 @@ def _behind(code: Sequence[Instruction], places: Iterable[int], through: bool = 
     return (code[at] for at in _computing(code, slots, lambda at: stored))
 
 
+def rests_on_values(code: Sequence[Instruction], places: Iterable[int], slots: Set[int]) -> bool:
+    """Whether the conditions of branches and loops are computed by any of some values, in registers."""
+    behind = (one.outputs for one in _behind(code, places))
+    return any(not slots.isdisjoint(read) for read in (*(_read(code[place]) for place in places), *behind))
+
+
 def behind_one(code: Sequence[Instruction], place: int, cells: Mapping[int, Cell]) -> Iterator[int]:
     """The places of the instructions that one condition is computed by, through the shared memory that is read.
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 
 from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
 from tileproof.protocol.actions import barrier_name, limit, threads_missing
 from tileproof.protocol.actions.registers import starved
+from tileproof.protocol.box_reads import BoxReads
 from tileproof.protocol.faults import UNFINISHED
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.state import Barrier, Delivery
@@ -170,15 +171,12 @@ def understated_bytes(machine: Machine) -> None:
     followed. Nor where there is an error already, but for a phase that nobody waits for any more. An MMA reads a whole
     number of rows, of which a kernel may fill fewer: it makes nothing of the last rows of the result.
     """
-    reads, taint, known = machine.reads, machine.taint, Operations.of(machine.book)
-    if reads is None or reads.lost or taint.reasons or taint.released:
-        return
-    severity = machine.book.findings
+    severity, known = machine.book.findings, Operations.of(machine.book)
     if any(severity[one.code].severity is Severity.ERROR and one.code != UNFINISHED for one in machine.faults):
         return
-    if any(known.step(one.name) in _WRITING for one in taint.unseen.values()):
+    reads = _box_reads(machine)
+    if reads is None:
         return
-    reads.bound(machine.barriers)
     said: set[int] = set()
     for (key, *_), phase in machine.deliveries.phases.items():
         at, found = phase.operation, reads.of_phase(phase, machine.deliveries.room)
@@ -192,6 +190,42 @@ def understated_bytes(machine: Machine) -> None:
             machine.report("PR182", "here", at, at=places, barrier=name, expected=expected, read=read)
         else:
             machine.report("PR139", "here", at, at=places, barrier=name, expected=expected, read=read)
+
+
+def unwritten_operands(machine: Machine) -> None:
+    """Report MMAs that read shared memory which nothing has written: what was to be there was copied elsewhere.
+
+    Not where anything may have been written to a place that is not known, nor where there is an error already.
+    """
+    severity = machine.book.findings
+    if any(severity[one.code].severity is Severity.ERROR for one in machine.faults):
+        return
+    reads, deliveries, said = _box_reads(machine), machine.deliveries, set[int]()
+    found = reads.unwritten(deliveries.phases.values(), deliveries.room) if reads is not None else ()
+    for start, reader, box in found:
+        assert box.where is not None, "it is kept only where that is known"
+        if id(reader) not in said:
+            said.add(id(reader))
+            places = (("copy", box.operation),)
+            buffer = box.where.memory.field_at(start)
+            machine.report("PR183", "here", reader, at=places, buffer=buffer, offset=start)
+
+
+def loaded_boxes(machine: Machine) -> Mapping[object, int]:
+    """How many bytes the boxes of tensor maps have whose copies a run executed, by ``Box.alike``, where it shows it."""
+    reads, deliveries = _box_reads(machine), machine.deliveries
+    return {} if reads is None else reads.sizes(deliveries.phases.values(), deliveries.room)
+
+
+def _box_reads(machine: Machine) -> BoxReads | None:
+    """What was read of boxes; None where anything else may have written there."""
+    reads, taint, known = machine.reads, machine.taint, Operations.of(machine.book)
+    if reads is None or reads.lost or taint.reasons or taint.released:
+        return None
+    if any(known.step(one.name) in _WRITING for one in taint.unseen.values()):
+        return None
+    reads.bound(machine.barriers)
+    return reads
 
 
 def _last_rows(machine: Machine, missing: int, copies: int) -> bool:

@@ -90,7 +90,7 @@ class Exploration:
         self.uneven |= coverage.uneven
         self.turned |= coverage.turned
         self.cycling.update(coverage.cycling())
-        for (_, *where), barrier in machine.barriers.items():
+        for (_, *where), barrier in (*machine.invalidated.items(), *machine.barriers.items()):
             key = (where[0], where[1])
             self.rounds[key] = max(self.rounds.get(key, 0), barrier.seen)
         if not (forced or machine.thread_sets):

@@ -15,6 +15,7 @@ OVERLAP = "PR133"  # uses of a named barrier that overlap: no thread need wait f
 HANGS = {"PR124", "PR125", "PR126", "PR130"}  # threads wait for ever
 DEADLOCKS = HANGS | {OVERLAP}
 UNDERSTATED = "PR139"  # fewer bytes are expected than are read: which of them that are depends on loops
+OF_COPIES = {UNDERSTATED, "PR183"}  # and the same of what is read and no copy brings at all
 OF_BOXES = "PR138"  # more bytes are expected than boxes have room for: how many boxes there are depends on loops
 UNFINISHED = "PR128"  # a phase has some of its arrivals when the kernel ends
 SURPLUS = "PR122"  # more arrivals than a phase expects: loops that are passed may have waited between them
@@ -78,6 +79,7 @@ __all__ = [
     "DEADLOCKS",
     "HANGS",
     "HAZARDS",
+    "OF_COPIES",
     "OVERLAP",
     "PROXY",
     "SURPLUS",

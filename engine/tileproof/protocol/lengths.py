@@ -16,7 +16,7 @@ from tileproof.base.records import dataclass, field, replace
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.deciding import deciders, deciding, in_order, scaled
 from tileproof.protocol.explore import around, counted_by, guards_of, in_empty_loops, nearest, unreachable, wanted_ways
-from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, SURPLUS, UNDERSTATED, ProtocolFault
+from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, OF_COPIES, SURPLUS, ProtocolFault
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import named_hang, wrong_early
@@ -566,13 +566,13 @@ def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
     Returns:
         the runs that have findings of their own.
     """
-    if not study.ptx or not _seldom(study) or not _counts_ctas(study):
+    if not study.ptx or not used_seldom(study) or not _counts_ctas(study):
         return []
     executed, budget = long.machine.coverage.executed, study.share("trial", long.machine)
     ran = {one.steps: one.recipe for one in study.ran if not one.recipe.forced and one.executed >= executed}
     known = {key_of(fault) for fault in faults}
     for _, size in sorted(ran.items(), key=lambda one: one[0])[:_FEWER]:
-        if budget <= 0 or not _seldom(study):
+        if budget <= 0 or not used_seldom(study):
             break
         one = study.run(replace(size.extents, grid=1), size.turns, size.tiles, budget=budget)
         budget -= one.machine.steps
@@ -638,7 +638,7 @@ def _without(faults: Sequence[ProtocolFault], others: Sequence[ProtocolFault]) -
     return [one for one in faults if key_of(one) not in keys]
 
 
-def _seldom(study: Study) -> bool:
+def used_seldom(study: Study) -> bool:
     """Whether threads waited for some mbarrier less often than once for either parity."""
     return min(study.reached.rounds.values(), default=_ROUNDS) < _ROUNDS
 
@@ -649,12 +649,12 @@ def _counts_ctas(study: Study) -> bool:
 
 
 def of_other_lengths(study: Study, long: Run, faults: list[ProtocolFault]) -> None:
-    """Leave out bytes that are read and not expected, unless runs with other integers find them as well.
+    """Leave out bytes that are read and not expected, or written, unless runs with other integers find them as well.
 
     Copies that fill a stage and MMAs that read it may be in loops whose lengths a run supposes by itself: of a stage
     that is read in so many pieces as an integer says the whole is read, or one piece.
     """
-    wrong = [one for one in faults if one.code == UNDERSTATED]
+    wrong = [one for one in faults if one.code in OF_COPIES]
     if not wrong:
         return
     machine, usual = long.machine, long.machine.shape.extents

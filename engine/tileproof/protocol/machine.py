@@ -111,6 +111,7 @@ class Machine:
         taint: what is in doubt.
         deliveries: what copies of unknown size deliver.
         stores: what stores of unknown size read.
+        loads: how many bytes copies of unknown size write, by what those of one size have in common (``Box.alike``).
         reads: what is read of what copies of unknown size deliver; None where their size is known.
         together: the steps that all threads of a warp execute together.
         addressed: the steps that access memory where an operand says (``seen``).
@@ -143,6 +144,7 @@ class Machine:
     allocations: Allocations = field(default_factory=Allocations)
     accesses: dict[tuple[int, int], AccessLog] = field(default_factory=dict)
     barriers: dict[BarrierKey, Barrier] = field(default_factory=dict)
+    invalidated: dict[BarrierKey, Barrier] = field(default_factory=dict)
     releases: Releases = field(default_factory=Releases)
     exits: Exits = field(default_factory=Exits)
     named: NamedBarriers = field(default_factory=NamedBarriers)
@@ -150,6 +152,7 @@ class Machine:
     tensor: TensorMemory = field(default_factory=TensorMemory)
     deliveries: Deliveries = field(default_factory=Deliveries)
     stores: Stores = field(default_factory=Stores)
+    loads: Mapping[object, int] = field(default_factory=dict)
     reads: BoxReads | None = None
     mailboxes: dict[tuple[int, int], Cells] = field(default_factory=dict)
     fresh: dict[int, dict[BarrierKey, Barrier]] = field(default_factory=dict)

@@ -22,7 +22,7 @@ def deepest_ring(machine: Machine) -> int:
     to.
     """
     arrays: dict[tuple[int, int, int, bool], list[tuple[int, Barrier]]] = defaultdict(list)
-    for (cta, serial, offset), barrier in sorted(machine.barriers.items()):
+    for (cta, serial, offset), barrier in sorted({**machine.invalidated, **machine.barriers}.items()):
         for copied in (True, False):
             if not barrier.sources or (barrier.expecting is not None) is copied:
                 arrays[cta, serial, barrier.count, copied].append((offset, barrier))

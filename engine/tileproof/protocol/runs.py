@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
+from tileproof.protocol.deciding import rests_on_values
 from tileproof.protocol.endings import unfinished
 from tileproof.protocol.explore import Decisions
 from tileproof.protocol.faults import DEADLOCKS, HANGS, HAZARDS, UNORDERED, ProtocolFault
@@ -181,18 +182,28 @@ class Run:
         return bool(self.machine.coverage.passed)
 
     def by_data(self) -> bool:
-        """Whether only data, of which nothing is known, decided whether steps were executed or a value."""
-        code = self.machine.program.code
-        return self.steps_by_data() or any(code[place].outputs for place in self.machine.coverage.undecided)
+        """Whether only data, of which nothing is known, decided on steps, or on a value that decides on steps."""
+        code, undecided = self.machine.program.code, self.machine.coverage.undecided
+        values = {slot for place in undecided for slot in code[place].outputs}
+        if self.steps_by_data():
+            return True
+        return bool(values) and rests_on_values(code, list(filter(self._matters, range(len(code)))), values)
 
     def steps_by_data(self) -> bool:
-        """Whether only data, of which nothing is known, decided on steps that others may wait for."""
-        code, lone = self.machine.program.code, self.machine.book.enums["lone_step"].members
-        return any(
-            one.effect and not one.effect.pure and f".{one.effect.name}" not in lone
-            for place in self.machine.coverage.undecided
-            for one in code[place : code[place].target]
-        )
+        """Whether only data, of which nothing is known, decided on steps that others may wait for, or that threads wait
+        at."""
+        return any(map(self._matters, self.machine.coverage.undecided))
+
+    def _matters(self, place: int) -> bool:
+        """Whether it matters to other threads, or to those that wait, which way a branch or a loop is taken."""
+        code, enums = self.machine.program.code, self.machine.book.enums
+        if code[place].kind not in ("branch", "test", "check"):
+            return False
+        target = code[place].target
+        idle = not any(place < one.place < target for one in self.machine.thread_sets)
+        lone, holding = enums["lone_step"].members, enums["holding_step"].members
+        names = {f".{one.effect.name}" for one in code[place:target] if one.effect and not one.effect.pure}
+        return not names.issubset({*lone, *holding} if idle else lone)
 
     def places(self) -> frozenset[tuple[str, int]]:
         """The findings by code and place."""

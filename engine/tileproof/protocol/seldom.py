@@ -7,21 +7,23 @@ is in no run then. So such loops are sought once all other runs are made, and ma
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
+from itertools import islice
 
 from tileproof.base.records import dataclass, field, replace
 from tileproof.protocol.deciding import deciders, in_order
 from tileproof.protocol.faults import DEADLOCKS, ProtocolFault
 from tileproof.protocol.folding import Extents
-from tileproof.protocol.lengths import Others, over_tiles
+from tileproof.protocol.lengths import Others, over_tiles, used_seldom
 from tileproof.protocol.program import loops_at
 from tileproof.protocol.runs import Run, even, key_of
-from tileproof.protocol.study import FEW, Study
+from tileproof.protocol.study import AGREEING, FEW, Study
 from tileproof.protocol.terms import PLACES
 
 _TERMS = 4  # integers of which one alone is larger
 _SMALLER = 8  # a tile that loaded integers count the elements of is that much smaller, if it is not as large as usual
 _LONGEST = 64  # times as many turns as the long run has, at which a run gives up
+_SHARED = 48  # tiles of rows and of columns: enough for several of each CTA, as many as a GPU runs
 _CHEAP = 4  # a run is made before others where so many of it could be
 
 
@@ -48,7 +50,7 @@ def larger_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> tuple[l
             seldom.settle(one, usual)
         if not (one.hangs and one.certain):
             continue
-        if study.one_number():  # no roles that go by different integers
+        if study.one_number() or study.alike() or _in_step(study, one):  # no roles that go by different integers
             known = {key_of(fault) for fault in faults}
             study.shown = one
             faults.extend(fault for fault in one.faults if key_of(fault) not in known)
@@ -57,6 +59,29 @@ def larger_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> tuple[l
             wrong = next(fault for fault in one.faults if fault.code in DEADLOCKS)
             study.doubt("loop_turns", wrong.operation, wrong)
     return others.found, min((n for at, n in seldom.loops().items() if at not in seldom.settled), default=None)
+
+
+def _in_step(study: Study, hung: Run) -> bool:
+    """Whether all loops of open length go around as often as each other, here as in runs that come to their end.
+
+    Loops that lie in as many others are compared. Roles may load other integers where they are made to differ.
+    """
+    if study.loads:
+        return False
+    code, coverage = study.compiled.code, hung.machine.coverage
+    open_ = coverage.doubtful | coverage.turned
+    loops = [at for at in sorted(coverage.lengths) if code[at].kind == "test" and at in open_ and loops_at(code, at)]
+    depths: dict[int, list[int]] = {}
+    for at in loops:
+        depths.setdefault(sum(one < at < code[one].target for one in loops), []).append(at)
+
+    def even(lengths: Mapping[int, int]) -> bool:
+        return all(len({lengths.get(at, 0) for at in group}) == 1 for group in depths.values())
+
+    ended = [one for runs in study.reached.by_size.values() for one in runs.values()]
+    ended = [one for one in ended if any(one.get(at) for at in loops)]
+    different = {tuple(one.get(at, 0) for at in loops) for one in ended}
+    return even(coverage.lengths) and all(map(even, ended)) and len(different) >= AGREEING
 
 
 @dataclass(slots=True)
@@ -147,3 +172,27 @@ def _larger(seldom: _Seldom, long: Run) -> Iterator[tuple[Extents, int, int]]:
             more = 1 if first else times(n for at, n in left.items() if term in seldom.deciders[at])
             given = {**dict(extents.given), term: more * extents.usual(term, tile)}
             yield replace(few, given=tuple(given.items())), FEW, 0
+    for base, together in islice(_together(seldom, long, few), _TERMS):
+        given = {**dict(base.given), **{term: _SHARED * extents.elements(term, tile) for term in sorted(together)}}
+        yield replace(base, given=tuple(given.items())), FEW, 0
+
+
+def _together(seldom: _Seldom, long: Run, few: Extents) -> Iterator[tuple[Extents, Set[int]]]:
+    """Integers that are larger together, and the extents that all others have.
+
+    Where the text says how many CTAs share the tiles of a matrix, one of them has several only if the rows and the
+    columns are many. One loop may go through all tiles of a CTA and through each: then all integers but one that
+    decide it.
+    """
+    study, code = seldom.study, seldom.study.compiled.code
+    for at in sorted(seldom.loops()):
+        mine = seldom.deciders[at] - seldom.loaded
+        if at in seldom.loops() and len(mine) > 1:
+            yield few, mine
+            if not long.machine.coverage.lengths.get(at):  # the others lead to it where they are as they were there
+                yield study.reached.came[at][0], mine
+    for at in sorted(long.machine.coverage.lengths):
+        given, loaded = deciders(code, (at,), through=True) if loops_at(code, at) else (frozenset(), frozenset())
+        for term in in_order(code, given - PLACES) if not loaded else ():
+            if used_seldom(study) and len(given - PLACES) > 1:
+                yield few, given - PLACES - {term}

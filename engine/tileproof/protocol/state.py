@@ -87,18 +87,18 @@ class Box:
     Attributes:
         map: what stands for its tensor map, whose boxes are all of one size; None where that is not known.
         cta, where: what it writes.
-        issued: the operation that copies it, by ``id``.
+        operation: what copies it.
     """
 
     map: object
     cta: int
     where: Address | None
-    issued: int = 0
+    operation: Operation
 
     @property
     def alike(self) -> object:
         """What boxes of one size have in common: their tensor map, or else the operation that copies them."""
-        return self.issued if self.map is None else self.map
+        return id(self.operation) if self.map is None else self.map
 
 
 @dataclass(slots=True)

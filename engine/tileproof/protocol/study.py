@@ -25,8 +25,10 @@ from tileproof.protocol.endings import (
     deadlocks,
     incomplete_phases,
     leaked,
+    loaded_boxes,
     register_budget,
     understated_bytes,
+    unwritten_operands,
     wrong_bytes,
 )
 from tileproof.protocol.explore import Decisions, Exploration
@@ -96,6 +98,7 @@ class Study:
     unseen: dict[int, Operation] = field(default_factory=dict)  # steps that access what is not known in some run
     ran: list[Ran] = field(default_factory=list)  # all runs of its own, in order
     stored: Mapping[tuple[int, int], int] = field(default_factory=dict)  # bytes that bulk stores read
+    loaded: Mapping[object, int] = field(default_factory=dict)  # bytes of the boxes that copies load
     units: tuple[tuple[int, int], ...] = ()  # of integers that count in other tiles than usual, by term
     given: tuple[tuple[int, int], ...] = ()  # integers with which a kernel does not end at once, by term
     lacking: Set[Awaited] = frozenset()  # barriers that surely lack arrivals or bytes
@@ -106,7 +109,7 @@ class Study:
         """A study of another launch, whose runs suppose what those of this one do."""
         one = Study(self.book, self.kernel, self.compiled, shape, self.module, dict(self.actions), False, self.thorough)
         one.ptx, one.whole, one.units, one.given = self.ptx, self.whole, self.units, self.given
-        one.stored, one.jobs = self.stored, self.jobs
+        one.stored, one.loaded, one.jobs = self.stored, self.loaded, self.jobs
         return one
 
     def limit(self, name: str) -> int:
@@ -192,6 +195,7 @@ class Study:
             unseen=unseen,
             watch=watch,
             stores=Stores(self.stored),
+            loads=self.loaded,
             most=min(budget or most, most),
             eager=eager,
             help=help_,
@@ -210,6 +214,7 @@ class Study:
             incomplete_phases(machine, lambda: bool(Run(machine, ()).passed_loops()))
             wrong_bytes(machine)
             understated_bytes(machine)
+            unwritten_operands(machine)
             register_budget(machine)
             unwritten(machine)
             left_early(machine)
@@ -330,18 +335,25 @@ class Study:
         from tileproof.protocol.units import TRIALS, Units  # noqa: PLC0415
 
         turns, tiles = self.shape.extent, self.limit("long_tiles")
-        units = Units(self.compiled.code, turns, self.limit("tile_elements"))
+        units = Units(self.compiled.code, turns, self.limit("tile_elements"), self.run_steps)
+        kept = self.noted()
         for _ in range(TRIALS):
             noted = self.noted()
-            budget = self.limit("trial_steps") if units.before else None
+            budget = max(self.limit("trial_steps"), units.next_steps) if units.before else None
             one = self.run(units.extents, turns, tiles, budget=budget, gives_up=units.gives_up)
             if units.stands(one):
                 self.units = units.extents.units
                 return one
+            further, after = units.goes_on(one), self.noted()
+            kept = after if units.ended is one else kept
             self.forget(noted)
-            if not units.goes_on(one):
+            if not further:
                 break
-        return None
+        longest = units.longest()
+        if longest is not None:
+            self.forget(kept)
+            self.units = longest.machine.shape.extents.units
+        return longest
 
     def around(self) -> Run:
         """The long run, with as many turns as it takes to go around the deepest ring that it shows.
@@ -354,7 +366,8 @@ class Study:
         first = self.begin()
         self.reached.add(first.machine)
         self.stored = stored_tiles(first.machine) if self.ptx and first.calm else {}
-        unsized = bool(self.stored)
+        self.loaded = loaded_boxes(first.machine) if self.ptx and first.calm else {}
+        unsized = bool(self.stored or self.loaded)
         while first.calm:
             turns = self.shape.extent
             if self.open_loops() and not self.written_out(first):

@@ -4,15 +4,16 @@ The long run supposes that they count elements. A loop that goes by one element 
 nearly all of the run, or the run does not come to its end, and each turn does what the one before did. Such a run is
 given up where the loop begins, and made again with fewer elements of the integers that decide its length. It stands for
 the usual one where it comes to its end, and each loop that these integers decide goes around as often as the long run
-has tiles, or as it would go around in the usual run.
+has tiles, or as it would go around in the usual run; or where neither the usual one comes to its end nor one in which
+loops go around more often.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 from tileproof.base.records import dataclass, field
-from tileproof.protocol.deciding import deciding, turns_written
+from tileproof.protocol.deciding import deciding, in_order, turns_written
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.program import Instruction, loops_at
 from tileproof.protocol.runs import Run
@@ -21,6 +22,8 @@ from tileproof.protocol.terms import PLACES
 TRIALS = 8  # runs to find the units by
 _OFTEN = 8  # as many turns as the long run has tiles
 _MORE = 4  # as many elements, where a loop goes around too seldom
+_ALL = 1 << 30
+_NEXT = 2  # the same after a run that came to its end
 
 
 @dataclass(slots=True)
@@ -31,22 +34,30 @@ class Units:
         code: of the kernel.
         turns: how many tiles the long run has.
         tile: how many elements make a tile, usually.
+        most: how many instructions one run may take.
         found: how many do, by the terms of integers.
+        usual_tile: the integers that count in usual tiles, though they decide loops that were too long.
         long: the loop at which the last run was given up, and how often it goes around.
         usual: how often loops go around in the usual run whose bounds are computed of the integers alone, by place.
         least: how often loops must go around that were too long, by place.
         before: how often they did in the last run that came to its end.
+        too_long: the first loop at which a run was given up, and how often it goes around.
+        ended: the last run that came to its end, or the first one in which threads wait for ever.
         deciders: the integers that decide how often a loop goes around, by its place.
     """
 
     code: Sequence[Instruction]
     turns: int
     tile: int
+    most: int
     found: dict[int, int] = field(default_factory=dict)
+    usual_tile: set[int] = field(default_factory=set)
     long: tuple[int, int] | None = None
     usual: Mapping[int, int] = field(default_factory=dict)
     least: dict[int, int] = field(default_factory=dict)
     before: Mapping[int, int] = field(default_factory=dict)
+    too_long: tuple[int, int] | None = None
+    ended: Run | None = None
     deciders: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @property
@@ -56,7 +67,7 @@ class Units:
 
     def gives_up(self, place: int, length: int) -> bool:
         """Whether a loop is too long, and integers decide it that are not yet counted in its tiles."""
-        if self.long is None and length > _OFTEN * self.turns and self.of(place) - self.found.keys():
+        if self.long is None and length > _OFTEN * self.turns and self.of(place) - self.known:
             self.long = place, length
         return self.long is not None
 
@@ -67,19 +78,34 @@ class Units:
     def goes_on(self, one: Run) -> bool:
         """Take other units after a run that does not stand for the usual one; whether there are such."""
         if self.long is not None:
+            self.too_long = self.too_long or self.long
             (place, length), self.long = self.long, None
             if self.before:  # more elements made it too long
                 return False
             self.usual = self.usual or turns_written(self.code, Extents(self.turns, self.turns))
             self.least[place] = self.turns
             unit = max(1, self.tile * self.turns // length)
-            self.found |= dict.fromkeys(self.of(place) - self.found.keys(), unit)
+            self.found |= dict.fromkeys(self.of(place) - self.known, unit)
             return self.fits()
         if not _ended(one):
+            self.ended = one if self.ended is None and one.machine.coverage.complete else self.ended
             return False
         seldom = self.too_seldom(one)
-        self.before = one.machine.coverage.lengths
-        return self.more(seldom) and self.fits()
+        self.before, self.ended = one.machine.coverage.lengths, one
+        return self.next_steps <= self.most and self.more(seldom, _NEXT, 1) and self.fits()
+
+    @property
+    def next_steps(self) -> int:
+        """How many instructions the run after one that came to its end may take."""
+        return 0 if self.ended is None else 2 * _NEXT * self.ended.machine.steps
+
+    def longest(self) -> Run | None:
+        """The longest run that came to its end, or hangs, where the usual one cannot; None where it may."""
+        if self.too_long is None or self.ended is None:
+            return None
+        place, length = self.too_long
+        turns = self.ended.machine.coverage.lengths.get(place, 0)
+        return self.ended if turns and self.ended.machine.steps * length > self.most * turns else None
 
     def of(self, place: int) -> frozenset[int]:
         """The integers that the kernel gets which decide how often a loop goes around."""
@@ -88,11 +114,16 @@ class Units:
             self.deciders[place] = terms - PLACES
         return self.deciders[place]
 
+    @property
+    def known(self) -> Set[int]:
+        """The integers of which it is known how many elements make a tile."""
+        return self.found.keys() | self.usual_tile
+
     def fits(self) -> bool:
         """Take more elements until loops whose bounds are computed of the integers alone go around often enough.
 
         Returns:
-            whether they do with fewer elements than usual.
+            whether they do with fewer elements than usual of some integer.
         """
         while True:
             now = turns_written(self.code, self.extents)
@@ -102,11 +133,19 @@ class Units:
             if not self.more(short):
                 return False
 
-    def more(self, places: Iterable[int]) -> bool:
-        """Take more elements of the integers that decide some loops; whether all are fewer than usual still."""
-        terms = {term for place in places for term in self.of(place)} & self.found.keys()
-        self.found |= {term: self.found[term] * _MORE for term in terms}
-        return all(one < self.tile for one in self.found.values())
+    def more(self, places: Iterable[int], times: int = _MORE, most: int = _ALL) -> bool:
+        """Take more elements of the integers that decide some loops; whether there are fewer than usual of any still.
+
+        Args:
+            times: so many times as many.
+            most: how many integers of each loop, at most.
+        """
+        mine = (in_order(self.code, self.of(place) & self.found.keys()) for place in places)
+        terms = {term for each in mine for term in each[:most]}
+        self.found |= {term: self.found[term] * times for term in terms}
+        self.usual_tile |= {term for term in terms if self.found[term] >= self.tile}
+        self.found = {term: unit for term, unit in self.found.items() if unit < self.tile}
+        return bool(self.found)
 
     def counts(self, place: int) -> bool:
         """Whether a loop of the protocol is decided by integers that are not counted as usual."""

@@ -173,7 +173,9 @@ def _placed(machine: Machine, operation: Operation, key: BarrierKey) -> None:
 @action("barrier_inval")
 def _barrier_inval(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     for key in barrier_keys(machine, thread_set, instruction, 0):
-        machine.barriers.pop(key, None)
+        barrier = machine.barriers.pop(key, None)
+        if barrier is not None:
+            machine.invalidated[key] = barrier
     return thread_set.place + 1
 
 

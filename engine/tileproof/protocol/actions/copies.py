@@ -336,7 +336,9 @@ def complete_on(
             phase = barrier.phase
         barrier.unsized_copies += 1
         machine.deliveries.issue(thread_set.cta, operation, key[0], barrier)
-        box = Box(tensor_map, cta, target, id(operation))
+        box = Box(tensor_map, cta, target, operation)
+        known = machine.loads.get(box.alike)
+        target = replace(target, extent=known) if target is not None and known else target
         barrier.boxes.append(box)
         if machine.reads is not None:
             machine.reads.fill(box)

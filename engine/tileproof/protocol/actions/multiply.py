@@ -228,14 +228,17 @@ def _reads(
     reads, known = machine.reads, machine.module.read
     if reads is None or known is None or not reads.starts:
         return
+    starts = [where.offset] if where.offset is not None else []
+    if where.parts and not starts:  # the warpgroups of a CTA have tiles of their own
+        starts = [start for start, _ in warps_by_start(where.parts, thread_set.threads, thread_set.warp)]
+    for start in starts:
+        for cta in ctas:
+            reads.begin((cta, where.memory.serial), start, instruction.operation)
     tensor = instruction.operation.name.startswith("nvvm.tcgen05")
     word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR) if tensor else None
     units = known(instruction.operation, word).get(place)
     if not units:
         return
-    starts = [where.offset] if where.offset is not None else []
-    if where.parts and not starts:  # the warpgroups of a CTA have tiles of their own
-        starts = [start for start, _ in warps_by_start(where.parts, thread_set.threads, thread_set.warp)]
     for start in starts:
         for cta in ctas:
             reads.read((cta, where.memory.serial), start, units, instruction.operation)
