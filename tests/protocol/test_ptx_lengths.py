@@ -21,6 +21,7 @@ from tileproof.protocol import judging, lengths
 from tileproof.protocol.explore import Exploration
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.folding import Extents
+from tileproof.protocol.hangs import hangs_alone
 from tileproof.protocol.lengths import over_tiles
 from tileproof.protocol.runs import Run
 from tileproof.protocol.study import Study
@@ -92,6 +93,73 @@ def test_roles_may_disagree_only_where_their_loops_go_by_different_integers(
         text.replace(".reqntid 64, 1, 1\n", ".reqntid 64, 1, 1\n.maxnreg 96\n")
     )  # not what another test kept
     assert {(study.one_number(), study.alike()) for study in seen} == {(one, alike)}
+
+
+def test_a_hang_of_one_length_between_others_is_an_error():
+    """Who asks for no more than four turns asks for two as well, and seven are no multiple of what these are."""
+    kept = (
+        f"  mad.lo.s32 %r29, %r4, 16, %r5;\n  setp.eq.s32 %p8, %r29, {4 * 16 + 1};\n  @%p8 bra KEPT;\n{RELEASE}KEPT:\n"
+    )
+    (one,) = tileproof.check(edited(RING, (RELEASE, kept))).diagnostics
+    assert one.code == "PR126"
+
+
+# Each role goes by an integer of its own, and the consumer keeps a stage where LEFT of so many turns are left over.
+LEFT_OVER = edited(
+    APART,
+    ("  add.s32 %r4, %r4, 1023;\n  shr.u32 %r4, %r4, 10;\n", ""),
+    ("  add.s32 %r30, %r30, 1023;\n  shr.u32 %r30, %r30, 10;\n", ""),
+    (
+        RELEASE,
+        "  and.b32 %r31, %r30, MASK;\n  mad.lo.s32 %r31, %r31, 4096, %r5;\n  setp.eq.s32 %p8, %r31, LEFT;\n"
+        f"  @%p8 bra KEPT;\n{RELEASE}KEPT:\n",
+    ),
+)
+
+
+@pytest.mark.parametrize(("mask", "left", "alone"), [(3, 12289, [True]), (1, 4096, [])], ids=["seven", "odd"])
+def test_a_hang_of_the_long_run_alone_is_no_matter_of_its_length(
+    mask: int, left: int, alone: list[bool], monkeypatch: pytest.MonkeyPatch
+):
+    """With seven turns threads wait for ever, and not with two, five or fourteen; or with each odd number: then the
+    long run has whole tiles of elements, and goes right."""
+    said: list[bool] = []
+    monkeypatch.setattr(judging, "hangs_anyhow", lambda study, first: False)
+    monkeypatch.setattr(
+        judging, "hangs_alone", lambda study, first: [said.append(hangs_alone(study, first)), said[-1]][1]
+    )
+    text = LEFT_OVER.replace("MASK", str(mask)).replace("LEFT", str(left))
+    found = errors(
+        text.replace(".reqntid 64, 1, 1\n", ".reqntid 64, 1, 1\n.maxnreg 104\n")
+    )  # not what another test kept
+    assert said == alone
+    assert found == ({"PR126"} if alone else set())
+
+
+def test_such_a_kernel_is_right_where_it_keeps_no_stage():
+    verified(LEFT_OVER.replace("MASK", "3").replace("LEFT", "-1"))
+
+
+@pytest.mark.parametrize(
+    ("calm", "turns", "wrong"),
+    [
+        ({1, 3, 7}, 2, True),
+        ({2, 4, 6}, 3, False),
+        ({1, 2, 4, 6}, 3, False),
+        ({4, 7}, 2, False),
+        ({1, 2}, 4, False),
+        (set(), 2, False),
+    ],
+    ids=["between", "multiples", "one", "few", "many", "none"],
+)
+def test_a_caller_may_ask_for_multiples_or_for_no_few_turns(calm: set[int], turns: int, wrong: bool):
+    fault = ProtocolFault("PR126", Operation("wait", (), (), (), (), (), (), (), True, ("wait",)), "")
+    run = SimpleNamespace(faults=(fault,), certain=True)
+    doubts: list[int] = []
+    study = SimpleNamespace(shown=None, doubt=lambda case, operation, turns: doubts.append(turns))
+    faults: list[ProtocolFault] = []
+    lengths._hung_between(study, calm, {turns: run}, faults)
+    assert (faults, doubts) == (([fault], []) if wrong else ([], [turns]))
 
 
 # Each CTA has every 132nd tile of a matrix, of which one loop goes through all pieces (Triton's persistent matmul): rows

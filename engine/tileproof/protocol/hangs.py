@@ -15,7 +15,7 @@ from tileproof.protocol.faults import DEADLOCKS, ProtocolFault
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Program, loops_at
-from tileproof.protocol.runs import Run, key_of
+from tileproof.protocol.runs import Run, hung_between, key_of
 from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, MANY_TILES, Size, Study
 from tileproof.protocol.terms import PLACES
 from tileproof.protocol.unmet import Help, unmet
@@ -76,6 +76,12 @@ def hangs_anyhow(study: Study, first: Run) -> bool:
     if alone and shown < AGREEING:
         return _hangs_when_long(study, first)
     return not passed and shown >= AGREEING
+
+
+def hangs_alone(study: Study, first: Run) -> bool:
+    """Whether threads wait for ever in the long run, and neither in shorter loops nor in longer ones."""
+    alone = first.certain and not study.loads
+    return alone and hung_between(study.shape.extent, lambda turns: study.counted(turns, first.machine.tiles))
 
 
 def named_hang(study: Study, hung: Run, repair: bool = False) -> Run | None:

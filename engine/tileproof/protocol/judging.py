@@ -28,7 +28,7 @@ from tileproof.protocol.explore import Decisions, Sizes, Sought, behind, in_empt
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, UNREAD, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
 from tileproof.protocol.folding import Extents
-from tileproof.protocol.hangs import hangs_anyhow, hung_everywhere, named_hang, wrong_early
+from tileproof.protocol.hangs import hangs_alone, hangs_anyhow, hung_everywhere, named_hang, wrong_early
 from tileproof.protocol.lengths import (
     affords,
     anyway,
@@ -317,7 +317,7 @@ def _certain(study: Study, first: Run, long: Run) -> Iterator[ProtocolFault]:
             yield from (one for one in first.faults if one.code in HAZARDS and key_of(one) not in long.places())
         return
     coverage = first.machine.coverage
-    if study.ptx and first.hangs and not hangs_anyhow(study, first):
+    if study.ptx and first.hangs and not (hangs_anyhow(study, first) or hangs_alone(study, first)):
         named = named_hang(study, first, repair=True)
         if named is not None:
             study.judged = named

@@ -21,7 +21,7 @@ from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import named_hang, wrong_early
 from tileproof.protocol.program import loops_at
-from tileproof.protocol.runs import Run, even, key_of, rests_on, steps_of
+from tileproof.protocol.runs import Run, between, even, key_of, rests_on, steps_of
 from tileproof.protocol.study import AGREEING, FEW, MANY_TILES, Study
 from tileproof.protocol.terms import PLACES
 from tileproof.rulebase.findings import state
@@ -56,6 +56,7 @@ def short_runs(study: Study, long: Run, faults: list[ProtocolFault], period: Per
     known = {key_of(fault) for fault in faults}
     anyway: frozenset[tuple[str, int]] | None = None
     done: set[int] = set()
+    calm, hung = set[int](), dict[int, Run]()
     whole = min(study.shape.extent, long.machine.shape.extents.tensor)  # iterations of the long run
     most = whole - 1 if period is None else period.reached + period.length
     if study.written_out(long):  # of any number of turns a run is like the long one
@@ -75,8 +76,10 @@ def short_runs(study: Study, long: Run, faults: list[ProtocolFault], period: Per
             # A caller may never ask for so few, and roles need not agree on which of them has an iteration then.
             wrong = [fault for fault in one.faults if fault.code in DEADLOCKS or fault.code in HAZARDS]
             if wrong and turns and not _right_with_even_shares(study, long, turns, tiles):
-                study.doubt("short_loops", wrong[-1].operation, turns=turns)
+                hung[turns] = one
             continue
+        if one.calm and turns:
+            calm.add(turns)
         for fault in one.faults:
             if fault.code not in HAZARDS or key_of(fault) in known:
                 continue
@@ -87,9 +90,23 @@ def short_runs(study: Study, long: Run, faults: list[ProtocolFault], period: Per
                 )
                 anyway = long.places() if alike else shorter(study, long, study.shape.extent, tiles).places()
             faults.append(fault if key_of(fault) in anyway else _of_short_loops(study, fault))
+    _hung_between(study, {*calm, whole} if long.calm else calm, hung, faults)
     done.add(whole)
     bound = next(turns for turns in range(most + 3) if turns not in done) - 1
     return None if period is not None and bound >= most else max(bound, 0)
+
+
+def _hung_between(study: Study, calm: Set[int], hung: Mapping[int, Run], faults: list[ProtocolFault]) -> None:
+    """State what goes wrong in short loops: a hang is an error where fewer turns go right, and more."""
+    for turns, one in sorted(hung.items()):
+        wrong = [fault for fault in one.faults if fault.code in DEADLOCKS]
+        if wrong and one.certain and between(turns, calm):
+            known = {key_of(fault) for fault in faults}
+            study.shown = study.shown or one
+            faults += [fault for fault in wrong if key_of(fault) not in known]
+            return
+        last = [fault for fault in one.faults if fault.code in DEADLOCKS or fault.code in HAZARDS][-1]
+        study.doubt("short_loops", last.operation, turns=turns)
 
 
 def missing(study: Study) -> set[int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
+from math import gcd
 
 from tileproof.base.records import dataclass
 from tileproof.mlir.ir import Operation
@@ -14,6 +15,8 @@ from tileproof.protocol.folding import Extents
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Program, goes_past, loops_at
 from tileproof.protocol.warps import OnBarrier, OnMbarrier
+
+_FEW = 2  # turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +261,26 @@ def even(run: Run) -> bool:
     """Whether all roles of a run came to its end together, whatever hazards are in it."""
     wrong = any(fault.code in DEADLOCKS for fault in run.faults) or any(unfinished(run.machine))
     return run.machine.coverage.complete and not run.machine.taint.released and not wrong
+
+
+def between(turns: int, calm: Set[int]) -> bool:
+    """Whether a hang in loops of so many turns says something, by those numbers with which a kernel goes right.
+
+    A caller may never ask for so few turns, or only for multiples of a number; not where what goes right are none. One
+    turn may go right as well where only multiples are meant.
+    """
+    more = [one for one in calm if one > 1]
+    return bool(more) and min(calm) < turns < max(calm) and gcd(*more) == 1
+
+
+def hung_between(turns: int, counted: Callable[[int], Run]) -> bool:
+    """The same of runs with fewer turns and with more, which are made as far as it takes."""
+    calm: set[int] = set()
+    for length in (_FEW, 2 * turns, turns - _FEW, _FEW + 1, 2 * turns - 1):  # some leave nothing over of unrolled loops
+        calm |= {length} if counted(length).calm else set()
+        if between(turns, calm):
+            return True
+    return False
 
 
 def rests_on(fault: ProtocolFault, before: frozenset[int], disagreed: bool) -> bool:

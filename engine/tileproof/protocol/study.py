@@ -40,7 +40,7 @@ from tileproof.protocol.machine import Machine, Missed, Results, Unseen
 from tileproof.protocol.memory import Span
 from tileproof.protocol.program import Program, acts_at, loops_at, with_extents
 from tileproof.protocol.ring_depth import deepest_ring
-from tileproof.protocol.runs import Doubt, Outcome, Ran, Recipe, Run, each_once, key_of, steps_of
+from tileproof.protocol.runs import Doubt, Outcome, Ran, Recipe, Run, each_once, hung_between, key_of, steps_of
 from tileproof.protocol.state import Stores, Surroundings
 from tileproof.protocol.stored_tiles import stored_tiles
 from tileproof.protocol.terms import PLACES
@@ -51,6 +51,7 @@ from tileproof.rulebase.findings import state
 
 if TYPE_CHECKING:
     from tileproof.protocol.diagnosis import Ended, Rerun, Search
+    from tileproof.protocol.units import Units
 
 _NOTHING: Decisions = {}
 ELEMENTS = 64  # of the tile of a tensor
@@ -349,11 +350,21 @@ class Study:
             self.forget(noted)
             if not further:
                 break
-        longest = units.longest()
+        longest = units.longest() or self.hung_in(units)
         if longest is not None:
             self.forget(kept)
             self.units = longest.machine.shape.extents.units
         return longest
+
+    def hung_in(self, units: Units) -> Run | None:
+        """A run in other units in which threads wait for ever, as they do neither in shorter nor in longer ones."""
+        turns, hung = self.shape.extent, units.ended
+        if hung is None or not (hung.hangs and hung.certain) or self.loads:
+            return None
+        noted, extents, tiles = self.noted(), hung.machine.shape.extents, hung.machine.tiles
+        alone = hung_between(turns, lambda n: self.run(replace(extents, tensor=n, argument=n), n, tiles))
+        self.forget(noted)
+        return hung if alone else None
 
     def around(self) -> Run:
         """The long run, with as many turns as it takes to go around the deepest ring that it shows.
