@@ -3,9 +3,12 @@
 PTX does not say how large the box of a tensor map is that the host makes. But what an MMA or threads read from the
 place on that a box is copied to, up to where anything else lies, the box has brought: if that is more than the phase of
 the mbarrier expects, the phase is complete before all of it has arrived. If it is just as much, the sizes of the boxes
-are known, and what the next run has them write. Bytes that anything else ever wrote before do
-not count, unless the box has brought some behind them, nor does what is behind a byte that nothing reads. Bytes are
-counted in units of a bulk copy, of which a box has whole ones; sets of them are integers with a bit for each.
+are known, and the next run has copies write all of them. An operand of an MMA that begins where no box can reach, and
+nothing else was written, is one that was copied elsewhere.
+
+Bytes that anything else ever wrote before do not count, unless the box has brought some behind them, nor does what is
+behind a byte that nothing reads. Bytes are counted in units of a bulk copy, of which a box has whole ones; sets of them
+are integers with a bit for each.
 """
 
 from __future__ import annotations
@@ -162,16 +165,16 @@ class BoxReads:
             if sizes is not None and not (phase.late or phase.supposed):
                 left = phase.bytes - sum(sizes)
                 most |= {id(box): max(left, 0) + size for box, size in zip(phase.boxes, sizes, strict=True)}
-        filled: dict[Memory, list[tuple[int, int, Filled]]] = {}
+        first: dict[Memory, dict[tuple[int, int], Filled]] = {}  # by the first byte and the one behind the last
         for key, one in self.boxes.items():
             where = one.box.where
             assert where is not None and where.offset is not None, "it is kept only where that is known"
-            end = where.offset + most.get(key, _FAR)
-            filled.setdefault((one.box.cta, where.memory.serial), []).append((where.offset, end, one))
+            reach = where.offset, where.offset + most.get(key, _FAR)
+            first.setdefault((one.box.cta, where.memory.serial), {}).setdefault(reach, one)
         for (cta, serial, start), (reader, number) in self.operands.items():
-            boxes = filled.get((cta, serial), [])
-            written = any(first <= start < end for first, end, one in boxes if one.number < number)
-            behind = [(first, one.number, one.box) for first, _, one in boxes if first > start]
+            boxes = first.get((cta, serial), {})
+            written = any(low <= start < high and one.number < number for (low, high), one in boxes.items())
+            behind = [(low, one.number, one.box) for (low, _), one in boxes.items() if low > start]
             if behind and not written and not self.others.get((cta, serial), 0) >> start // self.unit & 1:
                 yield start, reader, min(behind)[2]
 

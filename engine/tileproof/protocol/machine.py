@@ -73,7 +73,7 @@ class Machine:
         tiles: turns of an outermost loop with a condition: that over the tiles of a persistent kernel.
         whole: loops that lie in so many others or more, themselves counted, go round as often as the text says where it
             does; 0 where none does.
-        barriers: the valid mbarrier objects.
+        barriers: the valid mbarrier objects; ``invalidated``: those that were, as they were then.
         accesses: the accesses to each allocation, by CTA and serial number.
         marks: when a warp last crossed a barrier, passed an mbarrier, or executed a fence of tensor memory.
         wgmma_groups: the moments of the wgmma groups that a warp has committed, by CTA and warp.

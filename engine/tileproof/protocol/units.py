@@ -22,8 +22,8 @@ from tileproof.protocol.terms import PLACES
 TRIALS = 8  # runs to find the units by
 _OFTEN = 8  # as many turns as the long run has tiles
 _MORE = 4  # as many elements, where a loop goes around too seldom
-_ALL = 1 << 30
 _NEXT = 2  # the same after a run that came to its end
+_ALL = 1 << 30  # integers of a loop, more than any has
 
 
 @dataclass(slots=True)
