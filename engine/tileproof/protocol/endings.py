@@ -171,13 +171,9 @@ def understated_bytes(machine: Machine) -> None:
     followed. Nor where there is an error already, but for a phase that nobody waits for any more. An MMA reads a whole
     number of rows, of which a kernel may fill fewer: it makes nothing of the last rows of the result.
     """
-    severity, known = machine.book.findings, Operations.of(machine.book)
-    if any(severity[one.code].severity is Severity.ERROR and one.code != UNFINISHED for one in machine.faults):
+    reads, known, said = _box_reads(machine), Operations.of(machine.book), set[int]()
+    if reads is None or _errors(machine) - {UNFINISHED}:
         return
-    reads = _box_reads(machine)
-    if reads is None:
-        return
-    said: set[int] = set()
     for (key, *_), phase in machine.deliveries.phases.items():
         at, found = phase.operation, reads.of_phase(phase, machine.deliveries.room)
         if phase.late or phase.supposed or found is None or found[0] <= phase.bytes or id(at) in said:
@@ -197,17 +193,15 @@ def unwritten_operands(machine: Machine) -> None:
 
     Not where anything may have been written to a place that is not known, nor where there is an error already.
     """
-    severity = machine.book.findings
-    if any(severity[one.code].severity is Severity.ERROR for one in machine.faults):
-        return
     reads, deliveries, said = _box_reads(machine), machine.deliveries, set[int]()
-    found = reads.unwritten(deliveries.phases.values(), deliveries.room) if reads is not None else ()
-    for start, reader, box in found:
+    if reads is None or _errors(machine):
+        return
+    for start, reader, box in reads.unwritten(deliveries.phases.values(), deliveries.room):
         assert box.where is not None, "it is kept only where that is known"
         if id(reader) not in said:
             said.add(id(reader))
             places = (("copy", box.operation),)
-            buffer = box.where.memory.field_at(start)
+            buffer = box.where.memory.name
             machine.report("PR183", "here", reader, at=places, buffer=buffer, offset=start)
 
 
@@ -215,6 +209,12 @@ def loaded_boxes(machine: Machine) -> Mapping[object, int]:
     """How many bytes the boxes of tensor maps have whose copies a run executed, by ``Box.alike``, where it shows it."""
     reads, deliveries = _box_reads(machine), machine.deliveries
     return {} if reads is None else reads.sizes(deliveries.phases.values(), deliveries.room)
+
+
+def _errors(machine: Machine) -> set[str]:
+    """The errors so far, by their codes."""
+    codes, severity = {one.code for one in machine.faults}, machine.book.findings
+    return {code for code in codes if severity[code].severity is Severity.ERROR}
 
 
 def _box_reads(machine: Machine) -> BoxReads | None:

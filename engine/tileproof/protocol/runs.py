@@ -16,8 +16,6 @@ from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Program, goes_past, loops_at
 from tileproof.protocol.warps import OnBarrier, OnMbarrier
 
-_FEW = 2  # turns
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -186,10 +184,10 @@ class Run:
 
     def by_data(self) -> bool:
         """Whether only data, of which nothing is known, decided on steps, or on a value that decides on steps."""
-        code, undecided = self.machine.program.code, self.machine.coverage.undecided
-        values = {slot for place in undecided for slot in code[place].outputs}
         if self.steps_by_data():
             return True
+        code, undecided = self.machine.program.code, self.machine.coverage.undecided
+        values = {slot for place in undecided for slot in code[place].outputs}
         return bool(values) and rests_on_values(code, list(filter(self._matters, range(len(code)))), values)
 
     def steps_by_data(self) -> bool:
@@ -276,7 +274,7 @@ def between(turns: int, calm: Set[int]) -> bool:
 def hung_between(turns: int, counted: Callable[[int], Run]) -> bool:
     """The same of runs with fewer turns and with more, which are made as far as it takes."""
     calm: set[int] = set()
-    for length in (_FEW, 2 * turns, turns - _FEW, _FEW + 1, 2 * turns - 1):  # some leave nothing over of unrolled loops
+    for length in (2, 2 * turns, turns - 2, 3, 2 * turns - 1):  # some leave nothing over of unrolled loops
         calm |= {length} if counted(length).calm else set()
         if between(turns, calm):
             return True

@@ -23,7 +23,6 @@ from tileproof.protocol.terms import PLACES
 _TERMS = 4  # integers of which one alone is larger
 _SMALLER = 8  # a tile that loaded integers count the elements of is that much smaller, if it is not as large as usual
 _LONGEST = 64  # times as many turns as the long run has, at which a run gives up
-_SHARED = 48  # tiles of rows and of columns: enough for several of each CTA, as many as a GPU runs
 _CHEAP = 4  # a run is made before others where so many of it could be
 
 
@@ -173,7 +172,8 @@ def _larger(seldom: _Seldom, long: Run) -> Iterator[tuple[Extents, int, int]]:
             given = {**dict(extents.given), term: more * extents.usual(term, tile)}
             yield replace(few, given=tuple(given.items())), FEW, 0
     for base, together in islice(_together(seldom, long, few), _TERMS):
-        given = {**dict(base.given), **{term: _SHARED * extents.elements(term, tile) for term in sorted(together)}}
+        larger = {term: study.limit("shared_tiles") * extents.elements(term, tile) for term in sorted(together)}
+        given = {**dict(base.given), **larger}
         yield replace(base, given=tuple(given.items())), FEW, 0
 
 
@@ -191,7 +191,7 @@ def _together(seldom: _Seldom, long: Run, few: Extents) -> Iterator[tuple[Extent
             yield few, mine
             if not long.machine.coverage.lengths.get(at):  # the others lead to it where they are as they were there
                 yield study.reached.came[at][0], mine
-    for at in sorted(long.machine.coverage.lengths):
+    for at in sorted(long.machine.coverage.lengths) if used_seldom(study) else ():
         given, loaded = deciders(code, (at,), through=True) if loops_at(code, at) else (frozenset(), frozenset())
         for term in in_order(code, given - PLACES) if not loaded else ():
             if used_seldom(study) and len(given - PLACES) > 1:

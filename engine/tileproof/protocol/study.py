@@ -340,13 +340,13 @@ class Study:
         kept = self.noted()
         for _ in range(TRIALS):
             noted = self.noted()
-            budget = max(self.limit("trial_steps"), units.next_steps) if units.before else None
+            budget = max(self.limit("trial_steps"), units.next_steps) if units.ended else None
             one = self.run(units.extents, turns, tiles, budget=budget, gives_up=units.gives_up)
             if units.stands(one):
                 self.units = units.extents.units
                 return one
             further, after = units.goes_on(one), self.noted()
-            kept = after if units.ended is one else kept
+            kept = after if one is units.ended or one is units.hung else kept
             self.forget(noted)
             if not further:
                 break
@@ -358,8 +358,8 @@ class Study:
 
     def hung_in(self, units: Units) -> Run | None:
         """A run in other units in which threads wait for ever, as they do neither in shorter nor in longer ones."""
-        turns, hung = self.shape.extent, units.ended
-        if hung is None or not (hung.hangs and hung.certain) or self.loads:
+        turns, hung = self.shape.extent, units.hung
+        if hung is None or not hung.certain or self.loads:
             return None
         noted, extents, tiles = self.noted(), hung.machine.shape.extents, hung.machine.tiles
         alone = hung_between(turns, lambda n: self.run(replace(extents, tensor=n, argument=n), n, tiles))

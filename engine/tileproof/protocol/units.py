@@ -23,7 +23,6 @@ TRIALS = 8  # runs to find the units by
 _OFTEN = 8  # as many turns as the long run has tiles
 _MORE = 4  # as many elements, where a loop goes around too seldom
 _NEXT = 2  # the same after a run that came to its end
-_ALL = 1 << 30  # integers of a loop, more than any has
 
 
 @dataclass(slots=True)
@@ -40,9 +39,8 @@ class Units:
         long: the loop at which the last run was given up, and how often it goes around.
         usual: how often loops go around in the usual run whose bounds are computed of the integers alone, by place.
         least: how often loops must go around that were too long, by place.
-        before: how often they did in the last run that came to its end.
         too_long: the first loop at which a run was given up, and how often it goes around.
-        ended: the last run that came to its end, or the first one in which threads wait for ever.
+        ended: the last run that came to its end; ``hung``: one in which threads wait for ever.
         deciders: the integers that decide how often a loop goes around, by its place.
     """
 
@@ -55,9 +53,9 @@ class Units:
     long: tuple[int, int] | None = None
     usual: Mapping[int, int] = field(default_factory=dict)
     least: dict[int, int] = field(default_factory=dict)
-    before: Mapping[int, int] = field(default_factory=dict)
     too_long: tuple[int, int] | None = None
     ended: Run | None = None
+    hung: Run | None = None
     deciders: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @property
@@ -80,7 +78,7 @@ class Units:
         if self.long is not None:
             self.too_long = self.too_long or self.long
             (place, length), self.long = self.long, None
-            if self.before:  # more elements made it too long
+            if self.ended is not None:  # more elements made it too long
                 return False
             self.usual = self.usual or turns_written(self.code, Extents(self.turns, self.turns))
             self.least[place] = self.turns
@@ -88,10 +86,10 @@ class Units:
             self.found |= dict.fromkeys(self.of(place) - self.known, unit)
             return self.fits()
         if not _ended(one):
-            self.ended = one if self.ended is None and one.machine.coverage.complete else self.ended
+            self.hung = one if one.machine.coverage.complete else None
             return False
         seldom = self.too_seldom(one)
-        self.before, self.ended = one.machine.coverage.lengths, one
+        self.ended = one
         return self.next_steps <= self.most and self.more(seldom, _NEXT, 1) and self.fits()
 
     @property
@@ -100,12 +98,13 @@ class Units:
         return 0 if self.ended is None else 2 * _NEXT * self.ended.machine.steps
 
     def longest(self) -> Run | None:
-        """The longest run that came to its end, or hangs, where the usual one cannot; None where it may."""
-        if self.too_long is None or self.ended is None:
+        """The longest run that came to its end, or else hangs, where the usual one cannot; None where it may."""
+        longest = self.ended or self.hung
+        if self.too_long is None or longest is None:
             return None
         place, length = self.too_long
-        turns = self.ended.machine.coverage.lengths.get(place, 0)
-        return self.ended if turns and self.ended.machine.steps * length > self.most * turns else None
+        turns = longest.machine.coverage.lengths.get(place, 0)
+        return longest if turns and longest.machine.steps * length > self.most * turns else None
 
     def of(self, place: int) -> frozenset[int]:
         """The integers that the kernel gets which decide how often a loop goes around."""
@@ -133,12 +132,12 @@ class Units:
             if not self.more(short):
                 return False
 
-    def more(self, places: Iterable[int], times: int = _MORE, most: int = _ALL) -> bool:
+    def more(self, places: Iterable[int], times: int = _MORE, most: int | None = None) -> bool:
         """Take more elements of the integers that decide some loops; whether there are fewer than usual of any still.
 
         Args:
             times: so many times as many.
-            most: how many integers of each loop, at most.
+            most: how many integers of each loop, at most; None for all.
         """
         mine = (in_order(self.code, self.of(place) & self.found.keys()) for place in places)
         terms = {term for each in mine for term in each[:most]}
@@ -154,10 +153,11 @@ class Units:
     def too_seldom(self, one: Run) -> list[int]:
         """The loops that went around too seldom: those of the usual run, and others that more elements make longer."""
         coverage = one.machine.coverage
+        before: Mapping[int, int] = {} if self.ended is None else self.ended.machine.coverage.lengths
         found = [place for place, least in self.least.items() if coverage.lengths.get(place, 0) < least]
         for place in coverage.went.keys() - self.usual.keys():
             length = coverage.lengths.get(place, 0)
-            if self.before.get(place, -1) < length < self.turns and self.counts(place):
+            if before.get(place, -1) < length < self.turns and self.counts(place):
                 found.append(place)
         return found
 
