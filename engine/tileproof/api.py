@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
 from tileproof.base.source import Source
-from tileproof.checking.contents import NOTHING, refusal, text_of
-from tileproof.checking.file import check_source
 from tileproof.checking.implemented import load_implemented
+from tileproof.checking.reading import IR_SUFFIXES, check_one, most_kernels, read
 from tileproof.checking.user_sources import unused
 from tileproof.judge.launches import check_launches, stated_launches
 from tileproof.judge.outcome import FileReport, Options
 from tileproof.report.values import Report, Unread
 from tileproof.rulebase.book import Rulebook
-from tileproof.rulebase.load import default_files, load, rule_files
+from tileproof.rulebase.load import default_files, rule_files
 
 if TYPE_CHECKING:
     from tileproof.checking.instruction import Verdict
@@ -32,7 +28,6 @@ if TYPE_CHECKING:
     from tileproof.suggesting.configurations import Suggestion
     from tileproof.suggesting.repair import Repair
 
-IR_SUFFIXES = (".mlir", ".ptx")
 EMITTED_FORMS = ("ptx", "inline-asm", "nvvm", "llvm")
 
 
@@ -450,99 +445,6 @@ def expand(name: str) -> list[str]:
     return [os.path.join(name, path.relative_to(folder)) for path in found] or [name]  # noqa: PTH118  "./x" stays
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What a process that checks files is given once."""
-
-    files: tuple[Source, ...]
-    options: Options
-
-    def begin(self) -> None:
-        """Make ready: the rules are loaded, and are not looked through for garbage any more."""
-        end_with_parent()
-        _WORK.set(self)
-        load(self.files)
-        gc.disable()
-        gc.freeze()
-
-
-_WORK: ContextVar[_Work] = ContextVar("_WORK")
-
-
-def _check_there(name: str) -> FileReport | Unread:
-    """Check one file in a process that did ``_Work.begin``."""
-    work = _WORK.get()
-    report = check_one(load(work.files), name, work.options)
-    gc.collect()  # only of this file: memory does not grow with the number of files
-    return report
-
-
-def _check_in_processes(
-    jobs: int, names: Sequence[str], work: _Work, progress: Callable[[], None]
-) -> list[FileReport | Unread]:
-    """Check files in several processes, the largest first, so that none is left alone with one at the end."""
-    from concurrent.futures import ProcessPoolExecutor, as_completed  # noqa: PLC0415  where it is used only: 15 ms
-
-    with ProcessPoolExecutor(min(jobs, len(names)), initializer=work.begin) as pool:
-        order = sorted(range(len(names)), key=lambda place: -_size(names[place]))
-        begun = {place: pool.submit(_check_there, names[place]) for place in order}
-        for _ in as_completed(begun.values()):
-            progress()
-        return [begun[place].result() for place in range(len(names))]
-
-
-def _size(name: str) -> int:
-    try:
-        return os.stat(name).st_size  # noqa: PTH116  a name that is no path has no size
-    except (OSError, ValueError):
-        return 0
-
-
-def check_one(book: Rulebook, item: str | Source | Unread, options: Options) -> FileReport | Unread:
-    """Check one file, by its name, or one text; an unreadable one stays unread."""
-    source = read(item)
-    if isinstance(source, Unread):
-        return source
-    report = check_source(book, source, options)
-    return Unread(source.name, NOTHING) if report.empty else report
-
-
-def read(item: str | Source | Unread) -> Source | Unread:
-    """The text of a file by its name, or of a text itself; or why it cannot be read: it may be neither IR nor PTX."""
-    source = _loaded(item) if isinstance(item, str) else item
-    if isinstance(source, Unread):
-        return source
-    reason = refusal(source)
-    return source if reason is None else Unread(source.name, reason)
-
-
-def _loaded(name: str) -> Source | Unread:
-    try:
-        return text_of(name, Path(name).read_bytes())
-    except IsADirectoryError:
-        return Unread(name, f"no {' or '.join(IR_SUFFIXES)} file in this directory")
-    except OSError as error:
-        return Unread(name, error.strerror or str(error))
-    except ValueError as error:  # a name with a zero byte
-        return Unread(name, str(error))
-
-
-def end_with_parent() -> None:
-    """End this process when the one that started it ends, in whichever way: also when that was killed."""
-    from multiprocessing import parent_process  # noqa: PLC0415
-    from threading import Thread  # noqa: PLC0415
-
-    parent = parent_process()
-
-    def wait() -> None:
-        if parent is not None:
-            parent.join()
-        os._exit(1)
-
-    if parent is not None:
-        Thread(target=wait, daemon=True).start()
-
-
 def check_all(
     book: Rulebook,
     items: Sequence[str | Source | Unread],
@@ -550,18 +452,27 @@ def check_all(
     jobs: int = 1,
     files: tuple[Source, ...] = (),
     progress: Callable[[], None] = lambda: None,
+    more: Callable[[int], None] = lambda steps: None,
 ) -> Report:
     """Check files and texts, in their order.
 
     Args:
         jobs: processes to use; more than one needs ``files``, the rule files, and names of files only.
-        progress: called after each item.
+        progress: called after each item, and after each of the kernels that are studied by themselves.
+        more: told how many kernels of a file those are.
     """
-    outcomes: list[FileReport | Unread] = []
     names = [item for item in items if isinstance(item, str)]
-    if jobs > 1 and len(names) == len(items) > 1:
-        outcomes = _check_in_processes(jobs, names, _Work(files, options), progress)
+    if jobs > 1 and len(names) == len(items):
+        if len(names) < jobs:
+            jobs = min(jobs, sum(map(most_kernels, names)))
     else:
+        jobs = 1
+    if jobs > 1:
+        from tileproof.checking.processes import check_in_processes  # noqa: PLC0415  where it is used only: 15 ms
+
+        outcomes = check_in_processes(jobs, names, files, options, progress, more)
+    else:
+        outcomes = []
         for item in items:
             outcomes.append(check_one(book, item, options))
             progress()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from tileproof.base.diagnostic import Diagnostic
 from tileproof.base.source import Source
-from tileproof.checking.results import kept
+from tileproof.checking.results import is_known, kept
 from tileproof.checking.user_sources import comments
 from tileproof.judge.outcome import FileReport, Options, errors_in, finding
 from tileproof.judge.suppressions import Suppression, apply
@@ -54,6 +54,11 @@ def check_source(book: Rulebook, source: Source, options: Options) -> FileReport
         comments=heard,
         silenced=silenced,
     )
+
+
+def is_checked(book: Rulebook, source: Source, options: Options) -> bool:
+    """Whether the cache has what a check of this text finds."""
+    return is_known(source, options.current(book), is_ptx(source))
 
 
 def _ir(book: Rulebook, source: Source, options: Options) -> FileReport:

@@ -31,10 +31,17 @@ _PLACE = regex(r"loc\s*+\(")  # how aliases begin that only tell places in a sou
 class Functions:
     """The kernels of a module, each with its outcome."""
 
-    def __init__(self, book: Rulebook, source: Source, aliases: Mapping[str, Alias], options: Options) -> None:
+    def __init__(
+        self,
+        book: Rulebook,
+        source: Source,
+        aliases: Mapping[str, Alias],
+        options: Options,
+        kept: Kept | None = None,
+    ) -> None:
         self.source = source
         self.options = options
-        self.kept = Kept(book, options)
+        self.kept = kept or Kept(book, options)
         self.aliases = {one.name: one.text for one in aliases.values() if _PLACE.match(one.text) is None}
 
     def outcome(self, asked: Asked, study: Studied) -> Outcome | None:
@@ -42,10 +49,8 @@ class Functions:
         if asked.early:
             return self.said(study())
         operations = tuple(asked.kernel.walk())
-        text = self.source.text[slice(*asked.kernel.span)]
-        places = _Places(asked.kernel, text)
-        alike = self.digest(asked, text, places)
-        equal = digest(alike, text)
+        places = self.places(asked)
+        alike, equal = self.names(asked)
         for name in (alike, equal):
             content = self.kept.get(name)
             if content is None:
@@ -67,14 +72,24 @@ class Functions:
         """An outcome whose hints say lines."""
         return outcome and with_lines(outcome, lambda at: str(self.source.position(at).line))
 
-    def digest(self, asked: Asked, text: str, places: _Places) -> str:
-        """What the study reads of a kernel, but for its name."""
-        return digest(
+    def text(self, asked: Asked) -> str:
+        return self.source.text[slice(*asked.kernel.span)]
+
+    def places(self, asked: Asked) -> _Places:
+        return _Places(asked.kernel, self.text(asked))
+
+    def names(self, asked: Asked) -> tuple[str, str]:
+        """The names under which an outcome is kept: that of all kernels which differ in their names alone, and that of
+        the very text.
+        """
+        text, places = self.text(asked), self.places(asked)
+        alike = digest(
             *(repr(self.options.explain_path), repr(self.options.thorough), asked.kernel.name),
             *(text[: places.before], text[places.behind :]),
             *(repr(asked.launched), repr(sorted(asked.boxes.items()))),
             *(f"{name} = {meaning}" for name, meaning in sorted(self.named(text))),
         )
+        return alike, digest(alike, text)
 
     def named(self, text: str) -> Iterator[tuple[str, str]]:
         """The aliases that a text may name, and those that these name."""

@@ -44,11 +44,11 @@ _DEBUG = regex(r'\.file\s++\d++\s++"[^"\n]*+"[^\n;]*+|\.section\s++[\w.$]++\s*+\
 class Kernels:
     """The kernels of a module, each with its outcome."""
 
-    def __init__(self, book: Rulebook, graphs: Graphs, options: Options) -> None:
+    def __init__(self, book: Rulebook, graphs: Graphs, options: Options, kept: Kept | None = None) -> None:
         self.book = book
         self.graphs = graphs
         self.options = options
-        self.kept = Kept(book, options)
+        self.kept = kept or Kept(book, options)
         self.between: list[Span] | None = None
 
     def outcome(self, function: Function) -> Outcome | None:
@@ -59,8 +59,7 @@ class Kernels:
         """
         explain, thorough = self.options.explain_path, self.options.thorough
         read, said = self.read(function), of_kernel(self.options.launches, function.name)
-        alike = digest(str(explain), str(thorough), str(said), read.text)
-        equal = digest(str(explain), str(thorough), str(said), read.text, read.written)
+        alike, equal = self.names(function, read)
         for name in (alike, equal):
             content = self.kept.get(name)
             if content is None:
@@ -78,6 +77,13 @@ class Kernels:
                     equal if any(one in content for one in (function.name.encode(), _LOCAL)) else alike, content
                 )
         return outcome
+
+    def names(self, function: Function, read: _Read | None = None) -> tuple[str, str]:
+        """The names under which an outcome is kept: that of all kernels like this one, and that of its very text."""
+        read = read or self.read(function)
+        said = str(of_kernel(self.options.launches, function.name))
+        asked = (str(self.options.explain_path), str(self.options.thorough), said, read.text)
+        return digest(*asked), digest(*asked, read.written)
 
     # -- what a study reads
 

@@ -47,11 +47,16 @@ class Places(Protocol):
 
 
 class Kept:
-    """What is kept of outcomes, by the digests of the texts."""
+    """What is kept of outcomes, by the digests of the texts.
+
+    Attributes:
+        added: what was kept since this was made.
+    """
 
     def __init__(self, book: Rulebook, options: Options) -> None:
         self.memory = memory(book)
         self.options = options
+        self.added: dict[str, bytes] = {}
 
     def get(self, name: str) -> bytes | None:
         return self.memory.contents.get(name) or self.on_disk(name)
@@ -59,6 +64,7 @@ class Kept:
     def add(self, name: str, content: bytes) -> None:
         """Keep an outcome."""
         self.memory.add(name, content)
+        self.added[name] = content
         folder = results.folder() if self.options.state else None
         if folder is not None:
             with suppress(OSError):

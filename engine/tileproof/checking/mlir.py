@@ -8,7 +8,7 @@ file, where it first occurs, and the uses of an illegal atom are not judged.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache, partial
 from itertools import chain
 
@@ -47,12 +47,13 @@ from tileproof.memory.descriptors import made, operand_facts
 from tileproof.memory.fills import Fills
 from tileproof.memory.overlaps import sharing
 from tileproof.memory.tensor_maps import kernel_arguments, map_facts
-from tileproof.mlir.ir import Alias, Operation
+from tileproof.mlir.ir import Alias, Module, Operation
 from tileproof.mlir.scanner import Scan, scan
 from tileproof.mlir.types import Kind, Node
 from tileproof.protocol.counterparts import relevant
 from tileproof.protocol.launch_limits import launch_facts
-from tileproof.protocol.verify import kernels
+from tileproof.protocol.runs import Outcome
+from tileproof.protocol.verify import Asked, Studied, kernels
 from tileproof.protocol.verify import verify as verify_protocol
 from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.declarations import Atom
@@ -476,17 +477,8 @@ class _Check:
             unread = [malformed_kernel(self.book, self.source, one) for one in kernels(self.scan.module.operations)]
             self.kernels += [one for one in unread if one is not None]  # without a note: the error says it
             return
-        explain, thorough = self.options.explain_path, self.options.thorough
         kept = Functions(self.book, self.source, self.aliases, self.options).outcome
-        operations = self.scan.module.operations
-        for outcome in verify_protocol(
-            *(self.book, operations, self.aliases),
-            explain=explain,
-            thorough=thorough,
-            line=line,
-            kept=kept,
-            said=partial(of_kernel, self.options.launches),
-        ):
+        for outcome in outcomes(self.book, self.scan.module, self.options, kept):
             for fault in outcome.faults:
                 self.diagnostics.append(diagnostic(self.book, self.source, fault))
             kernel = covered(self.book, self.source, outcome)
@@ -521,6 +513,25 @@ class _Check:
             if (use := self.atoms.get(text[node.start : node.end])) is not None:
                 return text[node.start : node.end], use
         return None
+
+
+def outcomes(
+    book: Rulebook, module: Module, options: Options, kept: Callable[[Asked, Studied], Outcome | None]
+) -> Iterator[Outcome]:
+    """The outcomes of the kernels of a well-formed text.
+
+    Args:
+        kept: as of ``protocol.verify.verify``.
+    """
+    if relevant(book, module.text):
+        yield from verify_protocol(
+            *(book, module.operations, module.aliases),
+            explain=options.explain_path,
+            thorough=options.thorough,
+            line=line,
+            kept=kept,
+            said=partial(of_kernel, options.launches),
+        )
 
 
 def _short(text: str) -> str:

@@ -153,24 +153,8 @@ def _protocols(
     Also what is known of each, and whether that is wrong only on paths that no thread takes.
     """
     kept: Kernels | None = None
-    module = graphs.module
-    functions = [one for one in module.functions if one.body is not None]
-    parts = {one.number: graphs.parts(one) for one in functions if one.kind == "entry" and not malformed}
-    called = {part.number for kernel, among in parts.items() for part in among if part.number != kernel}
-    for function in functions:
-        if function.number in called:
-            continue  # a part of the kernels that call it
-        steps = asynchronous = multiplies = 0
-        for part in parts.get(function.number, [function]):
-            for statement in module.instructions[part.first : part.last]:
-                kind = _kind(book, statement.opcode)
-                steps += kind.step
-                asynchronous += kind.asynchronous
-                multiplies += kind.multiplies
-        if not asynchronous:
-            continue
-
-        bodies = [one.body for one in parts.get(function.number, ()) if one.body is not None]
+    for function, parts in _asynchronous(book, graphs, malformed):
+        bodies = [one.body for one in parts if one.body is not None]
         inside = [one for one in known if any(low <= one.span.start < high for low, high in bodies)]
         reasons = (("malformed", None),) if malformed else tuple(_tangled(graphs, function))
         if not reasons:
@@ -184,8 +168,37 @@ def _protocols(
                 continue
             reasons = (found,)
         said = tuple(Reason(case, state(book, "PR190", case).message, span) for case, span in reasons)
+        kinds = list(_kinds(book, graphs, parts))
+        steps, multiplies = sum(one.step for one in kinds), sum(one.multiplies for one in kinds)
         upheld = dict.fromkeys(inside, False)
         yield KernelCoverage(function.name, function.span, steps, 0, multiplies, None, said), [], upheld
+
+
+def followed(book: Rulebook, source: Source) -> tuple[Graphs, list[Function]]:
+    """The kernels of a text that are run on the abstract machine."""
+    module = read_module(book, source)
+    graphs = Graphs(book, module)
+    if module.faults or any(name_faults(book, module)):
+        return graphs, []
+    every = (one for one, _ in _asynchronous(book, graphs, malformed=False))
+    return graphs, [one for one in every if not any(_tangled(graphs, one))]
+
+
+def _asynchronous(book: Rulebook, graphs: Graphs, malformed: bool) -> Iterator[tuple[Function, Sequence[Function]]]:
+    """The functions with an asynchronous step, each with the functions that it calls; those called are none."""
+    functions = [one for one in graphs.module.functions if one.body is not None]
+    parts = {one.number: graphs.parts(one) for one in functions if one.kind == "entry" and not malformed}
+    called = {part.number for kernel, among in parts.items() for part in among if part.number != kernel}
+    for function in functions:
+        among = parts.get(function.number, (function,))
+        if function.number not in called and any(one.asynchronous for one in _kinds(book, graphs, among)):
+            yield function, among
+
+
+def _kinds(book: Rulebook, graphs: Graphs, parts: Sequence[Function]) -> Iterator[_Kind]:
+    """What the opcodes of functions are."""
+    for part in parts:
+        yield from (_kind(book, one.opcode) for one in graphs.module.instructions[part.first : part.last])
 
 
 def _tangled(graphs: Graphs, function: Function) -> Iterator[tuple[str, Span | None]]:

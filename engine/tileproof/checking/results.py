@@ -44,12 +44,9 @@ def state_of(files: tuple[Source, ...]) -> str:
 
 def kept(source: Source, options: Options, ptx: bool, make: Callable[[], FileReport]) -> FileReport:
     """The result of ``make``, from the cache where that has it; always made where ``options.state`` is empty."""
-    where = folder() if options.state else None
-    if where is None:
+    path = _path(source, options, ptx)
+    if path is None:
         return make()
-    asked = replace(options, root="", per_file_ignores=(), severities=(), statistics=False)
-    digest = blake2b(f"{asked}\0{ptx}\0{source.text}".encode("utf-8", "surrogatepass"))
-    path = where / f"{digest.hexdigest()[:40]}{_SUFFIX}"
     try:
         found = cast(FileReport, _Reader(io.BytesIO(path.read_bytes()), source).load())
         os.utime(path)
@@ -61,6 +58,22 @@ def kept(source: Source, options: Options, ptx: bool, make: Callable[[], FileRep
     with suppress(OSError):
         replace_bytes(path, content.getvalue())
     return found
+
+
+def is_known(source: Source, options: Options, ptx: bool) -> bool:
+    """Whether the cache has a result."""
+    path = _path(source, options, ptx)
+    return path is not None and path.exists()
+
+
+def _path(source: Source, options: Options, ptx: bool) -> Path | None:
+    """Where the result of a text is kept; None where none is."""
+    where = folder() if options.state else None
+    if where is None:
+        return None
+    asked = replace(options, root="", per_file_ignores=(), severities=(), statistics=False)
+    digest = blake2b(f"{asked}\0{ptx}\0{source.text}".encode("utf-8", "surrogatepass"))
+    return where / f"{digest.hexdigest()[:40]}{_SUFFIX}"
 
 
 def prune(most: int = MOST_BYTES) -> None:

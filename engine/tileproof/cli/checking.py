@@ -135,7 +135,8 @@ class Wanted:
                 tell(f"tileproof: {len(items) - len(kept)} of {len(items)} files are excluded")
             items = kept
         with progress(len(items)) as step, no_garbage_collection():
-            report = api.check_all(self.book, items, self.options, processes(self.jobs, items), self.rules, step)
+            jobs = processes(self.jobs, items)
+            report = api.check_all(self.book, items, self.options, jobs, self.rules, step, step.more)
         if self.options.state:
             prune()
         return report

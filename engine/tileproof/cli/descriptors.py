@@ -22,8 +22,8 @@ def descriptors(files: tuple[str, ...], contract: str, form: str, folders: tuple
     Exit status: 0 all were listed, 1 an operand has no descriptor or its swizzle is not known, 2 a file that cannot be
     read or has no IR.
     """
-    from tileproof import api  # noqa: PLC0415
     from tileproof.checking import descriptors as verb  # noqa: PLC0415
+    from tileproof.checking.reading import read  # noqa: PLC0415
     from tileproof.memory.listing import Listed  # noqa: PLC0415
     from tileproof.report.values import Unread  # noqa: PLC0415
 
@@ -31,7 +31,7 @@ def descriptors(files: tuple[str, ...], contract: str, form: str, folders: tuple
     listed: list[Listed] = []
     status = 0
     for item in (item for name in files for item in inputs(name)):
-        source = api.read(item)
+        source = read(item)
         found = source if isinstance(source, Unread) else verb.descriptors(book, source, contract)
         if isinstance(found, Unread):
             click.echo(f"tileproof: {found.name}: {found.reason}", err=True)

@@ -204,7 +204,7 @@ def _kernels(
     launch: Mapping[str, str | None],
 ) -> None:
     """A picture of each kernel of a file that there is one of; exits with one line where there is none."""
-    from tileproof import api  # noqa: PLC0415
+    from tileproof.checking.reading import read  # noqa: PLC0415
     from tileproof.cli.options import inputs  # noqa: PLC0415
     from tileproof.drawing.kernels import kernels_of  # noqa: PLC0415
     from tileproof.drawing.picture import NoPicture  # noqa: PLC0415
@@ -214,7 +214,7 @@ def _kernels(
     items = inputs(file)
     if len(items) != 1:
         fail(f"{file}: {len(items)} files; draw one")
-    source = api.read(items[0])
+    source = read(items[0])
     if isinstance(source, Unread):
         fail(f"{source.name}: {source.reason}")
 

@@ -79,15 +79,15 @@ def emit(
 
 
 def _emit_file(book: Rulebook, name: str, target: str | None) -> str:
-    from tileproof import api  # noqa: PLC0415
     from tileproof.checking.instruction import context  # noqa: PLC0415
+    from tileproof.checking.reading import read  # noqa: PLC0415
     from tileproof.emitting.file import emit_file  # noqa: PLC0415
     from tileproof.report.values import Unread  # noqa: PLC0415
 
     if target is not None:
         context(book, target)
     items = inputs(name)
-    source = api.read(items[0]) if len(items) == 1 else Unread(name, "emit requires one file")
+    source = read(items[0]) if len(items) == 1 else Unread(name, "emit requires one file")
     if isinstance(source, Unread):
         fail(f"{source.name}: {source.reason}")
     return emit_file(book, source, target)

@@ -22,15 +22,15 @@ def fix_files(wanted: Wanted, items: list[str | Source | Unread], unsafe: bool, 
     What was done is listed on standard error. A file that cannot be written ends the run with a line; those before it
     are written.
     """
-    from tileproof import api  # noqa: PLC0415
     from tileproof.base.files import replace_file  # noqa: PLC0415
     from tileproof.base.source import Source  # noqa: PLC0415
     from tileproof.checking.file import check_source  # noqa: PLC0415
     from tileproof.checking.fixing import fix  # noqa: PLC0415
+    from tileproof.checking.reading import read  # noqa: PLC0415
 
     changed = False
     for item in items:
-        source = api.read(item)
+        source = read(item)
         if not isinstance(source, Source):
             continue  # the report that follows says why
         fixed = fix(wanted.book, source, wanted.options, check_source, unsafe)

@@ -94,7 +94,7 @@ _RULES: ContextVar[Ruleset] = ContextVar("_RULES")
 
 def _begin(files: tuple[Source, ...], contract: str) -> None:
     """Make a process ready that answers."""
-    from tileproof.api import end_with_parent  # noqa: PLC0415
+    from tileproof.base.parent import end_with_parent  # noqa: PLC0415
     from tileproof.rulebase.load import load  # noqa: PLC0415
 
     end_with_parent()

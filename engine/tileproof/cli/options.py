@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 if TYPE_CHECKING:
+    from threading import Timer
+
     from tileproof.base.source import Source
     from tileproof.judge.launches import StatedLaunch
     from tileproof.judge.outcome import Options
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     from tileproof.rulebase.book import Rulebook
 
 FORMATS = ("text", "json", "sarif", "github", "gitlab", "junit", "html")
-PARALLEL_BYTES = 300_000  # from here on a second process pays for its start
+PARALLEL_BYTES = 100_000  # from here on a second process pays for its start
+_MOMENT = 1.0  # seconds
 
 
 def tell(message: str) -> None:
@@ -187,25 +190,57 @@ def processes(jobs: int | None, items: list[str | Source | Unread]) -> int:
 
 
 class progress:  # noqa: N801  reads as a function
-    """A progress bar on a terminal for runs of many steps, or of an unknown number (None); nothing in a pipe."""
+    """A progress bar on a terminal for what takes longer than a moment; nothing in a pipe.
+
+    Args:
+        total: the steps, None where they are not known.
+    """
 
     def __init__(self, total: int | None, what: str = "checking") -> None:
         self.total = total
         self.what = what
+        self.done = 0
+        self.timer: Timer | None = None
         self.bar: Any = None
 
-    def __enter__(self) -> Callable[[], None]:
-        if (self.total is not None and self.total < 8) or not sys.stderr.isatty():
-            return lambda: None
+    def __enter__(self) -> progress:
+        if sys.stderr.isatty():
+            from threading import Timer  # noqa: PLC0415
+
+            self.timer = Timer(_MOMENT, self.show)
+            self.timer.daemon = True
+            self.timer.start()
+        return self
+
+    def __call__(self) -> None:
+        """One more step is done."""
+        self.done += 1
+        self.tell()
+
+    def more(self, steps: int) -> None:
+        """There are more steps."""
+        if self.total is not None:
+            self.total += steps
+        self.tell()
+
+    def show(self) -> None:
         from rich.console import Console  # noqa: PLC0415
         from rich.progress import Progress  # noqa: PLC0415
 
-        self.bar = Progress(console=Console(stderr=True), transient=True)
-        self.bar.start()
-        task = self.bar.add_task(self.what, total=self.total)
-        return lambda: self.bar.advance(task)
+        bar = Progress(console=Console(stderr=True), transient=True)
+        bar.add_task(self.what, total=None)
+        bar.start()
+        self.bar = bar
+        self.tell()
+
+    def tell(self) -> None:
+        if self.bar is not None:  # of a single step nothing is known but that it is not done
+            self.bar.update(0, total=None if self.total == 1 else self.total, completed=self.done)
 
     def __exit__(self, *_: object) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+            self.timer.join()
         if self.bar is not None:
             self.bar.stop()
 

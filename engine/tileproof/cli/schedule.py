@@ -42,9 +42,9 @@ def schedule(
     Exit status: 0 the result verifies, 1 the kernel cannot be followed, or an error is left that no insertion repairs,
     and the text stays as it is, 2 bad arguments, or neither IR nor PTX.
     """
-    from tileproof import api  # noqa: PLC0415
     from tileproof.base.files import replace_file  # noqa: PLC0415
     from tileproof.base.source import Source  # noqa: PLC0415
+    from tileproof.checking.reading import read  # noqa: PLC0415
     from tileproof.scheduling import text as verb  # noqa: PLC0415
 
     if drawing is not None and not drawing.endswith((".dot", ".json")):
@@ -52,7 +52,7 @@ def schedule(
     book, _ = load_rules(folders)
     launches = launches_said(book, block, cluster)
     (item, *more) = inputs(file)
-    source = api.read(item)
+    source = read(item)
     if more or not isinstance(source, Source):
         fail(f"{file}: schedule requires exactly one kernel file" if more else f"{source.name}: {source.reason}")  # type: ignore[union-attr]
     try:

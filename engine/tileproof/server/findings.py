@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from tileproof import api
 from tileproof.base.diagnostic import Diagnostic, Origin
 from tileproof.base.records import replace
 from tileproof.base.source import Source
+from tileproof.checking.reading import check_one
 from tileproof.judge.outcome import FileReport, matches
 from tileproof.report.baseline import BadBaseline, read_baseline, without
 from tileproof.report.values import Report, Unread
@@ -35,7 +35,7 @@ def checked(document: Document, keep: bool = False) -> Checked:
     if any(matches(document.file, pattern, project.options.root) for pattern in project.settings.exclude):
         return Checked((), "excluded by the settings of the project")
     options = replace(project.options, state=project.state) if keep else project.options
-    outcome = api.check_one(project.book, Source(document.file, document.text), options)
+    outcome = check_one(project.book, Source(document.file, document.text), options)
     if isinstance(outcome, Unread):
         return Checked((), outcome.reason)
     return Checked(tuple(_found(project.book, one) for one in _new(project, outcome)))
