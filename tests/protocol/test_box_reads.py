@@ -310,6 +310,21 @@ def test_an_operand_that_is_copied_to_another_place_is_an_error(operand: str, st
 def test_what_another_box_or_threads_may_have_written_is_no_such_operand():
     write = "  st.shared.b32 [%r2], 0;\n  fence.proxy.async.shared::cta;\n  fence.mbarrier_init"
     assert found(edited(ROOMY, ELSEWHERE["A"], ("  fence.mbarrier_init", write))) == set()
+    # Data decide where threads write: a run goes one way, another launch may go the other one.
+    by_data = """  .reg .pred %p30;
+  .reg .f32 %f<32>;
+  ld.global.f32 %f30, [%rd2];
+  ex2.approx.f32 %f31, %f30;
+  setp.gt.f32 %p30, %f31, 0f3F800000;
+  @%p30 bra OTHER;
+  st.shared.b32 [%r2], 0;
+  bra PAST;
+OTHER:
+  st.shared.b32 [%r3+40], 0;
+PAST:
+  fence.proxy.async.shared::cta;
+  fence.mbarrier_init"""
+    assert found(edited(ROOMY, ELSEWHERE["A"], ("  fence.mbarrier_init", by_data))) == set()
     # A's box may be as large as its barrier expects, and then it fills where B begins.
     assert found(edited(ROOMY, ELSEWHERE["B"], ("_, [%r3], 16384;", "_, [%r3], 36864;"))) == set()
 

@@ -7,17 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tileproof
+from protocol.test_never import WINDOW
 from tileproof.evaluate.hardware import limit
 from tileproof.protocol.ptx_arithmetic import computation
 from tileproof.protocol.values import Address, Allocation, Lanes, Open, Supposed, Value, term_of
-from tileproof.protocol.warp_functions import WARP, matched, reduced, shuffled, voted, warp_function
+from tileproof.protocol.warp_functions import WARP, matched, reaches, reduced, shuffled, voted, warp_function
 
 MODES = ("idx", "up", "down", "bfly")
 NUMBERS = st.lists(st.integers(-9, 9), min_size=64, max_size=64)
 
 
-def by_the_page(mode: str, values: list[int], b: int, c: int) -> list[int]:
-    """PTX ISA, shfl.sync: the pseudo code of its semantics."""
+def by_the_page(mode: str, values: list[int], b: int, c: int) -> list[tuple[int, bool]]:
+    """PTX ISA, shfl.sync: the pseudo code of its semantics; of each thread the value and the predicate."""
     found = []
     for thread in range(len(values)):
         lane, distance, clamp, segments = thread % 32, b & 31, c & 31, c >> 8 & 31
@@ -34,7 +35,7 @@ def by_the_page(mode: str, values: list[int], b: int, c: int) -> list[int]:
         else:
             j = min_lane | distance & ~segments
             p = j <= max_lane
-        found.append(values[thread - lane + (j if p else lane)])
+        found.append((values[thread - lane + (j if p else lane)], p))
     return found
 
 
@@ -42,8 +43,33 @@ def by_the_page(mode: str, values: list[int], b: int, c: int) -> list[int]:
 def test_a_shuffle_gives_what_the_page_says(mode: str, values: list[int], b: int, width: int):
     clamp = 32 - width << 8 | (0 if mode == "up" else 31)
     found = shuffled(mode, Lanes(tuple(values)), b, clamp)
+    reached = reaches(mode)(Lanes(tuple(range(32)) * 2), b, clamp)
     assert isinstance(found, Lanes)
-    assert list(found.each) == by_the_page(mode, values, b, clamp)
+    assert isinstance(reached, Lanes)
+    assert list(zip(found.each, reached.each, strict=True)) == by_the_page(mode, values, b, clamp)
+
+
+SCAN = "{ .reg .pred p; .reg .b32 t; shfl.sync.up.b32 t|p, %r9, N, 0, 0xffffffff; @p add.u32 %r9, %r9, t; }"
+# Every second lane has one; the sum of all is 16. Below lane n the predicate keeps a thread from adding its own again.
+SCANNED = WINDOW.replace(
+    "COMPUTED",
+    "\n".join(
+        (
+            "  and.b32 %r9, %r1, 1;",
+            *(SCAN.replace("N", str(distance)) for distance in (1, 2, 4, 8, 16)),
+            "  shfl.sync.idx.b32 %r9, %r9, 31, 31, -1;",
+        )
+    ),
+)
+
+
+@pytest.mark.parametrize(("count", "wrong"), [(17, set()), (16, {"PR126"})])
+def test_a_branch_goes_by_a_prefix_sum(count: int, wrong: set[str]):
+    """The second wait, which lasts for ever, is behind a branch that nobody takes, or all."""
+    report = tileproof.check(SCANNED.replace("COUNT", str(count)))
+    (kernel,) = report.files[0].kernels
+    assert kernel.status == "followed"
+    assert {one.code for one in report.diagnostics} == wrong
 
 
 def test_what_all_threads_have_stays():

@@ -19,7 +19,7 @@ from tileproof.protocol.ptx_arithmetic import computation, pack, unpack
 from tileproof.protocol.steps import Step
 from tileproof.protocol.tree import Branch, Leaf, Node, pinned
 from tileproof.protocol.values import Lanes, Value
-from tileproof.protocol.warp_functions import warp_function
+from tileproof.protocol.warp_functions import reaches, warp_function
 from tileproof.ptx.text import Operand, Part
 from tileproof.rulebase.book import Rulebook
 
@@ -278,16 +278,19 @@ class Writer:
         name = found.name if found is not None else one.opcode
         self.give((slot,), tuple(source[0] for source in sources), function, name)
         if one.second:
-            self.beside(one, slot, guard)
+            self.beside(one, slot, [source[0] for source in sources], guard)
         self.assign(to[0], slot, guard)
 
-    def beside(self, one: Statement, slot: int, guard: int) -> None:
-        """The second destination: of a comparison the contrary."""
+    def beside(self, one: Statement, slot: int, sources: Sequence[int], guard: int) -> None:
+        """The second destination: of a comparison the contrary, of a shuffle whether the lane is in reach."""
+        other = self.unknown
         if one.opcode.startswith("setp.") and one.opcode.count(".") == 2:
             other = self.computed("arith.cmpi eq", (slot, self.constant(0)))
-            self.assign(one.second, other, guard)
-        else:
-            self.assign(one.second, self.unknown, guard)
+        elif one.opcode.startswith("shfl.sync.") and len(sources) == 3:
+            function, lane = reaches(one.opcode.split(".")[2]), self.special("%laneid")
+            other = self.new()
+            self.give((other,), (lane, *sources[1:]), lambda *values: (function(*values),))
+        self.assign(one.second, other, guard)
 
     def packed(self, one: Statement, to: tuple[str, ...], source: list[int], guard: int) -> None:
         """``mov`` between a register and a tuple of its parts."""

@@ -11,6 +11,7 @@ from tileproof.evaluate import hardware
 from tileproof.protocol.actions import barrier_name, limit, threads_missing
 from tileproof.protocol.actions.registers import starved
 from tileproof.protocol.box_reads import BoxReads
+from tileproof.protocol.explore import around, guards_of
 from tileproof.protocol.faults import UNFINISHED
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.state import Barrier, Delivery
@@ -191,18 +192,33 @@ def understated_bytes(machine: Machine) -> None:
 def unwritten_operands(machine: Machine) -> None:
     """Report MMAs that read shared memory which nothing has written: what was to be there was copied elsewhere.
 
-    Not where anything may have been written to a place that is not known, nor where there is an error already.
+    Not where anything may have been written to a place that is not known, or is written where data decide so, nor where
+    there is an error already.
     """
     reads, deliveries, said = _box_reads(machine), machine.deliveries, set[int]()
     if reads is None or _errors(machine):
         return
-    for start, reader, box in reads.unwritten(deliveries.phases.values(), deliveries.room):
+    found = list(reads.unwritten(deliveries.phases.values(), deliveries.room))
+    for start, reader, box in found if found and not _writes_by_data(machine) else ():
         assert box.where is not None, "it is kept only where that is known"
         if id(reader) not in said:
             said.add(id(reader))
             places = (("copy", box.operation),)
             buffer = box.where.memory.name
             machine.report("PR183", "here", reader, at=places, buffer=buffer, offset=start)
+
+
+def _writes_by_data(machine: Machine) -> bool:
+    """Whether a run went past a write to shared memory at a branch that only data decide."""
+    code, coverage, known = machine.program.code, machine.coverage, Operations.of(machine.book)
+    guards = guards_of(code)
+    return any(
+        one.effect is not None
+        and known.step(one.operation.name) in _WRITING
+        and id(one.operation) not in coverage.executed
+        and not coverage.undecided.isdisjoint(around(guards, place))
+        for place, one in enumerate(code)
+    )
 
 
 def loaded_boxes(machine: Machine) -> Mapping[object, int]:

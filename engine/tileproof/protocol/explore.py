@@ -140,7 +140,7 @@ class Exploration:
 def seek(
     code: Sequence[Instruction],
     reached: Exploration,
-    run: Callable[[Sizes, Decisions, Decisions], Sought],
+    run: Callable[[Sizes, Decisions, Decisions, int | None], Sought],
     usual: Machine,
     runs: int,
     share: Callable[[Machine], int],
@@ -150,7 +150,8 @@ def seek(
 
     Args:
         reached: what the runs reached so far; it is added to.
-        run: a run of a size with decisions by place and by term.
+        run: a run of a size with decisions by place and by term, that takes no more than so many instructions; None:
+            as many as any run.
         usual: the run whose size is taken where it reaches a place.
         runs, share: the budget: how many runs, and how many instructions they may take together beside the longest that
             went well: the usual run may do nothing that the others do.
@@ -169,25 +170,27 @@ def seek(
         for place, way in wanted.items():
             sizes = mine if place in usual.coverage.doubtful else reached.sizes[place]
             groups.setdefault(sizes, {})[place] = way
-        for sizes, group in groups.items():
-            batches = [group] if len(group) == 1 else [group, *({place: way} for place, way in group.items())]
-            for i, batch in enumerate(batches):
-                if runs <= 0 or spent >= most:
-                    return
-                forced = dict(batch)
-                for place in batch:
-                    forced = {**reached.leading.get(place, {}), **forced}
-                found = run(sizes, forced, reached.agreed(forced))
-                runs -= 1
-                spent += found.machine.steps
-                most = max(most, share(found.machine)) if found.smooth else most
-                reached.add(found.machine, forced)
-                yield found
-                if i == 0 and found.smooth:
-                    left = {(at, way) for at, way in batch.items() if way not in reached.went.get(at, ())}
-                    if again and len(left) < len(batch):
-                        tried -= left  # another decision kept the run from them
-                    break
+        batches = list(groups.items())
+        together = len(batches)
+        for i, (sizes, batch) in enumerate(batches):  # which grows
+            if runs <= 0 or spent >= most:
+                return
+            forced = dict(batch)
+            for place in batch:
+                forced = {**reached.leading.get(place, {}), **forced}
+            # A scheduler that is told to go on may do so for ever: others have their part of the budget as well.
+            found = run(sizes, forced, reached.agreed(forced), most // 2 if i else None)
+            runs -= 1
+            spent += min(found.machine.steps, most // 2)
+            most = max(most, share(found.machine)) if found.smooth else most
+            reached.add(found.machine, forced)
+            yield found
+            if i < together and found.smooth:
+                left = {(at, way) for at, way in batch.items() if way not in reached.went.get(at, ())}
+                if again and len(left) < len(batch):
+                    tried -= left  # another decision kept the run from them
+            elif len(batch) > 1:  # each by itself, when all others were taken together
+                batches += [(sizes, {place: way}) for place, way in batch.items()]
 
 
 def wanted_ways(

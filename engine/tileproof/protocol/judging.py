@@ -52,6 +52,7 @@ from tileproof.protocol.runs import Outcome, Run, each_once, even, key_of, rests
 from tileproof.protocol.seldom import larger_runs
 from tileproof.protocol.study import AGREEING, ELEMENTS, FEW, Study, few_tiles
 from tileproof.protocol.terms import place_term
+from tileproof.protocol.warps import OnMbarrier
 
 _WRITTEN = 8  # numbers of turns in the text that are tried
 _LATE = (4, 8, 16)  # shares of the tiles of a grid that are left for a CTA
@@ -76,8 +77,14 @@ def conclude(study: Study) -> Outcome:
         if study.ptx and not long.machine.coverage.complete:
             first = long = study.counted(study.shape.extent, tiles, patient=True)
             study.reached.add(long.machine)
-    study.judged = long
+    study.judged, noted = long, study.noted()
     faults = [*_certain(study, first, long)]
+    meant = _of_large_loads(study, first) if long is first and not faults else None
+    if meant is not None:
+        study.forget(noted)
+        first = long = study.judged = meant
+        study.reached.add(long.machine)
+        faults = [*_certain(study, first, long)]
     if long.machine.misled and long.calm:
         faults += _misled(study, long)
     bound: int | None = None
@@ -264,6 +271,36 @@ def _better(study: Study, first: Run) -> Run:
     return _foremost(ended) or first
 
 
+def _of_large_loads(study: Study, first: Run) -> Run | None:
+    """A run in which the lengths that a kernel loads are larger than the integers that it gets, and in which the phase
+    comes that threads waited for in another run; None where there is none.
+
+    A scheduler divides what it loads by the numbers of heads and of requests: where those are as large it computes
+    nonsense. An arrival that a phase lacks whatever the integers are it lacks here as well.
+    """
+    if not (first.hangs and first.machine.coverage.complete and study.loads):
+        return None
+    elements = study.limit("tile_elements") * study.shape.extent
+    for grid in (1, 0):  # one CTA has all tiles
+        noted, size = study.noted(), Extents(elements, FEW, counted=False, grid=grid)
+        one = study.run(size, study.shape.extent, first.machine.tiles, budget=study.share("wide", first.machine))
+        if even(one) and not one.machine.coverage.skipped and _comes(one, first):
+            return one
+        study.forget(noted)
+    return None
+
+
+def _comes(one: Run, hung: Run) -> bool:
+    """Whether the phase of an mbarrier that another run hangs for is complete in a run."""
+    code, barriers = hung.machine.program.code, one.machine.barriers
+    stuck = next(fault.operation for fault in hung.faults if fault.code in DEADLOCKS)
+    waits = [one.blocked for one in hung.machine.thread_sets if code[one.place].operation is stuck]
+    return bool(waits) and all(
+        isinstance(wait, OnMbarrier) and wait.key in barriers and barriers[wait.key].phase > wait.phase
+        for wait in waits
+    )
+
+
 def _as_written(study: Study, first: Run, hung: Set[int]) -> Run | None:
     """A calm run in which an argument counts the elements of as many tiles as the text gives another role; else None.
 
@@ -373,8 +410,8 @@ def _seek_steps(study: Study, long: Run, faults: list[ProtocolFault], natural: f
     rough = study.ptx and not long.calm  # no run goes better
     known = {key_of(fault) for fault in faults}
 
-    def told(sizes: Sizes, forced: Decisions, agreed: Decisions) -> Sought:
-        one = study.run(*sizes, forced, agreed)
+    def told(sizes: Sizes, forced: Decisions, agreed: Decisions, budget: int | None) -> Sought:
+        one = study.run(*sizes, forced, agreed, budget)
         return Sought(forced, one.machine, one.calm or (rough and even(one)))
 
     smooth: set[int] = set(natural)

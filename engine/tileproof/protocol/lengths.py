@@ -30,6 +30,7 @@ _UNLIKE = 3  # halves of a tile by which integers differ
 _PARTS = (4, 1)  # halves of a tile that an integer has beside a third of one
 _LONGER = (12, 5)  # the same of lengths within a bound: three tiles of twice the elements, or of as many
 _LARGE = 4  # times as large as what is loaded
+_LOADED = (2, 16, 64)  # times as large as usual, of lengths that many CTAs may have a share of
 _MORE = 3  # as many problems as a loop usually has turns: two roles that take turns go from one to another each
 _DIFFERENT = 4  # integers that differ from each other, before they are alike again
 _TILES = 6  # that integers which differ count about
@@ -208,6 +209,7 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
     others = Others(study, long, faults)
     if missing(study) <= unreachable(code, study.reached):
         return others
+    _larger_loads(others)
     done: list[Extents] = []
     few, turns = Extents(FEW, FEW, extents.counted, units=extents.units), study.limit("wide_turns")
     sizes = (  # elements of an integer that the kernel gets, or what it loads
@@ -336,25 +338,45 @@ def _parts_of_a_length(others: Others) -> None:
             return
 
 
+def _larger_loads(others: Others) -> None:
+    """Run where the long run has lengths that are loaded as they are beside few requests with larger ones: their parts
+    go around rings that they are shorter than.
+    """
+    study, long = others.study, others.long
+    usual = long.machine.shape.extents
+    if usual.counted or usual.tensor <= usual.argument or not study.loads:
+        return
+    for times in _LOADED:
+        if not missing(study):
+            return
+        size = replace(usual, tensor=times * usual.tensor)
+        others.take(study.run(size, study.shape.extent, long.machine.tiles, budget=study.share("wide", long.machine)))
+
+
 def _small_parts_of_a_length(others: Others) -> None:
     """Run with lengths that are loaded so large that many CTAs have several tiles of each; see ``_parts_of_a_length``.
 
-    A run is given up where a loop goes through the whole length, or through large parts of it.
+    With more requests fewer CTAs have a part of one: two may share a length. A run is given up where a loop goes
+    through the whole length, or through large parts of it.
     """
-    study, long = others.study, others.long
-    budget, most = study.share("wide", long.machine), _PARTED * study.shape.extent
+    study, long, turns = others.study, others.long, others.study.shape.extent
+    budget, most = study.share("wide", long.machine), _PARTED * turns
     hung: Run | None = None
-    for tiles in MANY_TILES:
+    gone: set[int] = set()  # numbers of requests with which a run went further
+    for tiles, requests in (*((tiles, FEW) for tiles in MANY_TILES), (_PARTED * turns, turns)):
+        if requests in gone or not missing(study):
+            continue
         noted, stuck = study.noted(), others.stuck
-        size = Extents(tiles * study.limit("tile_elements"), FEW, counted=False)
+        size = Extents(tiles * study.limit("tile_elements"), requests, counted=False)
         one = study.run(size, study.shape.extent, FEW, budget=budget, gives_up=lambda place, length: length > most)
         budget -= one.machine.steps
         further = one.machine.coverage.complete and not one.machine.coverage.executed <= study.reached.executed
         if further and (not others.take(one) or one.calm or even(one)):
-            return
+            gone.add(requests)
+            continue
         study.forget(noted)
         hung, others.stuck = hung or others.stuck, stuck
-    others.stuck = others.stuck or hung
+    others.stuck = others.stuck or (None if gone else hung)
 
 
 def unlike_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> None:

@@ -70,6 +70,14 @@ def shuffled(mode: str, value: Value, lane: Value, clamp: Value) -> Value:
     return Lanes(tuple([None if at is None else value.each[at] for at in sources]), term)
 
 
+def reaches(mode: str) -> Callable[[Value, Value, Value], Value]:
+    """The predicate that ``shfl.sync`` sets beside its result: whether that is of the lane which was asked for.
+
+    It is a function of the number of the own lane, and of ``lane`` and ``clamp`` as ``shuffled`` has them.
+    """
+    return _REACHES[mode]
+
+
 def voted(mode: str, vote: Value) -> Value:
     """``vote.sync``: of a truth of each thread, what all threads of a warp find; unknown where that of one is."""
     if not isinstance(vote, Lanes):
@@ -156,21 +164,32 @@ def _reductions(
 @lru_cache(maxsize=256)
 def _sources(mode: str, lane: int, clamp: int, threads: int) -> tuple[int | None, ...]:
     """For each thread the one whose value it is given; None where the CTA has no such thread."""
-    segments, most = clamp >> _SEGMENTS & WARP - 1, clamp & WARP - 1
     found: list[int | None] = []
     for thread in range(threads):
-        mine = thread % WARP
-        last = mine & segments | most & ~segments
-        other = {
-            "idx": mine & segments | lane & WARP - 1 & ~segments,
-            "up": mine - (lane & WARP - 1),
-            "down": mine + (lane & WARP - 1),
-            "bfly": mine ^ lane & WARP - 1,
-        }[mode]
-        reached = other >= last if mode == "up" else other <= last
-        at = thread - mine + (other if reached else mine)
+        other, reached = _source(mode, thread % WARP, lane, clamp)
+        at = thread - thread % WARP + (other if reached else thread % WARP)
         found.append(at if at < threads else None)
     return tuple(found)
+
+
+def _source(mode: str, mine: int, lane: int, clamp: int) -> tuple[int, bool]:
+    """The lane that a lane asks for, and whether it is in reach."""
+    segments, most = clamp >> _SEGMENTS & WARP - 1, clamp & WARP - 1
+    last = mine & segments | most & ~segments
+    other = {
+        "idx": mine & segments | lane & WARP - 1 & ~segments,
+        "up": mine - (lane & WARP - 1),
+        "down": mine + (lane & WARP - 1),
+        "bfly": mine ^ lane & WARP - 1,
+    }[mode]
+    return other, other >= last if mode == "up" else other <= last
+
+
+def _reaching(mode: str) -> Callable[[int, int, int], int]:
+    return lambda mine, lane, clamp: int(_source(mode, mine, lane, clamp)[1])
+
+
+_REACHES = {mode: lift(_reaching(mode), f"shfl {mode}") for mode in SHUFFLES}
 
 
 @lru_cache(maxsize=256)
@@ -196,4 +215,15 @@ def _by_warp(parts: tuple[int | None, ...]) -> bool:
     return all(len(set(parts[first : first + WARP])) == 1 for first in range(0, len(parts), WARP))
 
 
-__all__ = ["REDUCTIONS", "SHUFFLES", "VOTES", "WARP", "matched", "reduced", "shuffled", "voted", "warp_function"]
+__all__ = [
+    "REDUCTIONS",
+    "SHUFFLES",
+    "VOTES",
+    "WARP",
+    "matched",
+    "reaches",
+    "reduced",
+    "shuffled",
+    "voted",
+    "warp_function",
+]

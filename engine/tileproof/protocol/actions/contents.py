@@ -227,6 +227,16 @@ def forget(machine: Machine, thread_set: ThreadSet, where: Address, start: int |
             _forget_in(machine, key, where, thread_set.threads, low, reach)
 
 
+def overwritten(machine: Machine, thread_set: ThreadSet, where: Address, length: int) -> None:
+    """Each of the threads stores so many bytes that are not known where its part is."""
+    starts = _starts(where.parts, thread_set.threads) if where.parts and where.memory.space == "smem" else None
+    if starts is None:
+        forget(machine, thread_set, where, where.offset, where.extent or _UNKNOWN)
+        return
+    for start in starts:
+        forget(machine, thread_set, where, start, length)
+
+
 def move(
     machine: Machine, thread_set: ThreadSet, source: Address | None, target: Address | None, types: Sequence[str]
 ) -> None:
