@@ -294,7 +294,7 @@ def _comes(one: Run, hung: Run) -> bool:
     """Whether the phase of an mbarrier that another run hangs for is complete in a run."""
     code, barriers = hung.machine.program.code, one.machine.barriers
     stuck = next(fault.operation for fault in hung.faults if fault.code in DEADLOCKS)
-    waits = [one.blocked for one in hung.machine.thread_sets if code[one.place].operation is stuck]
+    waits = [each.blocked for each in hung.machine.thread_sets if code[each.place].operation is stuck]
     return bool(waits) and all(
         isinstance(wait, OnMbarrier) and wait.key in barriers and barriers[wait.key].phase > wait.phase
         for wait in waits

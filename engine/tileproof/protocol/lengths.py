@@ -339,8 +339,9 @@ def _parts_of_a_length(others: Others) -> None:
 
 
 def _larger_loads(others: Others) -> None:
-    """Run where the long run has lengths that are loaded as they are beside few requests with larger ones: their parts
-    go around rings that they are shorter than.
+    """Run with lengths that are loaded and are larger still, where the long run has them so beside few requests.
+
+    A CTA has a part of a length, which may be shorter than a ring.
     """
     study, long = others.study, others.long
     usual = long.machine.shape.extents

@@ -43,7 +43,7 @@ _BY_THREADS = {".load_read", ".store_write"}  # findings about tensor memory tha
 PRIMITIVE = "primitive"  # the shape of a tcgen05.cp that is no copy of an atom
 APART = "apart"  # the shape of what each thread copies from or to a place of its own
 
-_MANY, _DEAR = 16, 4  # so many accesses that one is compared with count as so many more steps of the run
+_MANY, _DEAR = 16, 4  # each so many accesses that one is compared with count as so many more steps of the run
 _LONG_LOG = 128  # accesses to be looked through that count as one more step of the run: a loop may move on for ever
 
 
