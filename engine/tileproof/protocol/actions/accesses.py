@@ -43,7 +43,6 @@ _BY_THREADS = {".load_read", ".store_write"}  # findings about tensor memory tha
 PRIMITIVE = "primitive"  # the shape of a tcgen05.cp that is no copy of an atom
 APART = "apart"  # the shape of what each thread copies from or to a place of its own
 
-_MANY, _DEAR = 16, 4  # each so many accesses that one is compared with count as so many more steps of the run
 _LONG_LOG = 128  # accesses to be looked through that count as one more step of the run: a loop may move on for ever
 
 
@@ -95,9 +94,7 @@ def access(
         machine.steps += len(log.accesses) // _LONG_LOG
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes, lanes)
         over, scoped = set(), machine.releases.cta_scope
-        met = log.overlapping(low, high, lanes, writes=not writes)
-        machine.steps += len(met) // _MANY * _DEAR
-        for old in met:
+        for old in log.overlapping(low, high, lanes, writes=not writes):
             before, shared = old.touched_bytes, None
             if touched_bytes is not None and before is not None:
                 shared = before.clashes(touched_bytes)
