@@ -354,8 +354,10 @@ def _certain(study: Study, first: Run, long: Run) -> Iterator[ProtocolFault]:
             yield from (one for one in first.faults if one.code in HAZARDS and key_of(one) not in long.places())
         return
     coverage = first.machine.coverage
-    if study.ptx and first.hangs and not (hangs_anyhow(study, first) or hangs_alone(study, first)):
-        named = named_hang(study, first, repair=True)
+    # No launch goes right, and data decide something: it may be the launch that is wrong, or the kernel.
+    loose = study.elsewhere is not tuple and bool(coverage.undecided)
+    if study.ptx and first.hangs and (loose or not (hangs_anyhow(study, first) or hangs_alone(study, first))):
+        named = None if loose else named_hang(study, first, repair=True)
         if named is not None:
             study.judged = named
             yield from (one for one in named.faults if one.code not in HAZARDS)
