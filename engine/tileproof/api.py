@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tileproof.base.patterns import regex
 from tileproof.base.source import Source
 from tileproof.checking.implemented import load_implemented
-from tileproof.checking.reading import IR_SUFFIXES, check_one, most_kernels, read
+from tileproof.checking.reading import IR_SUFFIXES, check_one, kernels_named, read
 from tileproof.checking.user_sources import unused
 from tileproof.judge.launches import check_launches, stated_launches
 from tileproof.judge.outcome import FileReport, Options
@@ -464,7 +464,7 @@ def check_all(
     names = [item for item in items if isinstance(item, str)]
     if jobs > 1 and len(names) == len(items):
         if len(names) < jobs:
-            jobs = min(jobs, sum(map(most_kernels, names)))
+            jobs = min(jobs, sum(map(kernels_named, names)))
     else:
         jobs = 1
     if jobs > 1:

@@ -14,7 +14,7 @@ from tileproof.base.source import Source
 from tileproof.checking import kept_outcomes, results
 from tileproof.checking.implemented import load_implemented
 from tileproof.checking.processes import check_in_processes
-from tileproof.checking.reading import most_kernels
+from tileproof.checking.reading import kernels_named
 from tileproof.checking.studies import Studies, remember
 from tileproof.judge.outcome import FileReport, Options
 from tileproof.rulebase.load import default_files
@@ -129,12 +129,10 @@ def test_a_file_that_the_cache_knows_is_not_shared(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.parametrize(
-    ("suffix", "text", "most"), [(".ptx", PTX, 3), (".mlir", IR, 3), (".ptx", HEADER, 1), (".ptx", None, 1)]
+    ("suffix", "text", "named"), [(".ptx", PTX, 3), (".mlir", IR, 3), (".ptx", HEADER, 1), (".ptx", None, 1)]
 )
-def test_the_words_that_begin_kernels_bound_how_many_there_are(
-    suffix: str, text: str | None, most: int, tmp_path: Path
-):
+def test_how_many_kernels_there_are_is_told_by_words(suffix: str, text: str | None, named: int, tmp_path: Path):
     path = tmp_path / f"kernels{suffix}"
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    assert most_kernels(str(path)) == most
+    assert kernels_named(str(path)) == named

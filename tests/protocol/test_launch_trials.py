@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 import tileproof
+from protocol.test_ptx_kernels import PAIR
 from protocol.test_ptx_practices import REUSED, edited
+from tileproof.checking import kept_outcomes
+from tileproof.protocol import judging
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.launch import Launch, in_ranges
 from tileproof.protocol.launch_trials import Trial, narrowed
@@ -163,8 +166,25 @@ def test_clusters_that_cannot_all_be_tried_are_not_begun(budget: int, every: boo
 
     launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget)
     assert launched.wrong_anyhow is every
+    powers = {(x, y, 1) for x in (1, 2, 4, 8, 16) for y in (1, 2, 4, 8, 16) if x * y <= 16}
+    meant = {shape.cluster for shape in (launched.shapes[0], *launched.others)}
+    assert meant == (powers if every else {(1, 1, 1)})
     assert (4, 4, 1) in {shape.cluster for shape in asked}
     assert ((3, 5, 1) in {shape.cluster for shape in asked}) is every
+
+
+@pytest.mark.parametrize(("unsure", "codes"), [(set(), {"PR125"}), ({8}, set()), ({4}, set())])
+def test_a_hang_in_a_cluster_that_nothing_says_must_be_sure_in_all(
+    unsure: set[int], codes: set[str], monkeypatch: pytest.MonkeyPatch
+):
+    """A wrong cluster hangs whatever the integers are; in the right one a hang may rest on them."""
+    monkeypatch.setattr(judging, "hangs_anyhow", lambda study, run: study.shape.ctas not in unsure)
+    for other in ("hangs_alone", "named_hang", "wrong_early"):
+        monkeypatch.setattr(judging, other, lambda *_, **__: None)
+    kept_outcomes.memory.cache_clear()
+    report = tileproof.check(PAIR.replace("[%r2], 3;", "[%r2], 200;"))
+    kept_outcomes.memory.cache_clear()
+    assert {one.code for one in report.diagnostics if one.severity.value == "error"} == codes
 
 
 @pytest.mark.parametrize(("wrong", "chosen"), [({1, 2}, 4), (set(), 2)])

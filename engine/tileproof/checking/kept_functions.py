@@ -50,7 +50,7 @@ class Functions:
             return self.said(study())
         operations = tuple(asked.kernel.walk())
         places = self.places(asked)
-        alike, equal = self.names(asked)
+        alike, equal = self.names(asked, places)
         for name in (alike, equal):
             content = self.kept.get(name)
             if content is None:
@@ -72,17 +72,13 @@ class Functions:
         """An outcome whose hints say lines."""
         return outcome and with_lines(outcome, lambda at: str(self.source.position(at).line))
 
-    def text(self, asked: Asked) -> str:
-        return self.source.text[slice(*asked.kernel.span)]
-
     def places(self, asked: Asked) -> _Places:
-        return _Places(asked.kernel, self.text(asked))
+        return _Places(asked.kernel, self.source.text[slice(*asked.kernel.span)])
 
-    def names(self, asked: Asked) -> tuple[str, str]:
-        """The names under which an outcome is kept: that of all kernels which differ in their names alone, and that of
-        the very text.
-        """
-        text, places = self.text(asked), self.places(asked)
+    def names(self, asked: Asked, places: _Places | None = None) -> tuple[str, str]:
+        """The names under which an outcome is kept: that of all kernels like this one, and that of its very text."""
+        places = places or self.places(asked)
+        text = places.text
         alike = digest(
             *(repr(self.options.explain_path), repr(self.options.thorough), asked.kernel.name),
             *(text[: places.before], text[places.behind :]),
@@ -105,6 +101,7 @@ class _Places:
     """Where a kernel is in a file: places before its name count from its beginning, others from its end."""
 
     def __init__(self, kernel: Operation, text: str) -> None:
+        self.text = text
         self.start, self.end = kernel.span
         self.name = kernel_name(kernel) or ""
         found = re.search(rf"(?<![\w$.-]){re.escape(self.name)}(?![\w$.-])", text) if self.name else None

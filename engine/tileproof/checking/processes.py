@@ -9,15 +9,16 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextvars import ContextVar
+from queue import SimpleQueue
 from typing import TypeAlias
 
 from tileproof.base.parent import end_with_parent
 from tileproof.base.records import dataclass
 from tileproof.base.source import Source
 from tileproof.checking.file import is_checked
-from tileproof.checking.reading import check_one, read
+from tileproof.checking.reading import check_one, kernels_named, read
 from tileproof.checking.studies import Studies, remember
 from tileproof.judge.outcome import FileReport, Options
 from tileproof.report.values import Unread
@@ -79,29 +80,32 @@ def check_in_processes(
     with ProcessPoolExecutor(jobs, initializer=work.begin) as pool:
         order = sorted(range(len(names)), key=lambda at: -sizes[at])
         running: dict[Future[_Result], int] = {}
+        done: SimpleQueue[Future[_Result]] = SimpleQueue()
 
         def begin(at: int, task: Callable[..., _Result], *given: object) -> None:
-            running[pool.submit(task, names[at], *given)] = at
+            future = pool.submit(task, names[at], *given)
+            running[future] = at
+            future.add_done_callback(done.put)
 
         for at in order:
             begin(at, _check_or_share) if sizes[at] > least else begin(at, _check, {})
         while running:
-            for done in wait(running, return_when=FIRST_COMPLETED).done:
-                at, result = running.pop(done), done.result()
-                if isinstance(result, tuple):
-                    found[at], left[at] = {}, len(result)
-                    more(len(result))
-                    for number in result:
-                        begin(at, _study, number)
-                elif isinstance(result, dict):
-                    progress()
-                    found[at].update(result)
-                    left[at] -= 1
-                    if not left[at]:
-                        begin(at, _check, found.pop(at))
-                else:
-                    progress()
-                    reports[at] = result
+            future = done.get()
+            at, result = running.pop(future), future.result()
+            if isinstance(result, tuple):
+                found[at], left[at] = {}, len(result)
+                more(len(result))
+                for number in result:
+                    begin(at, _study, number)
+                continue
+            progress()
+            if isinstance(result, dict):
+                found[at].update(result)
+                left[at] -= 1
+                if not left[at]:
+                    begin(at, _check, found.pop(at))
+            else:
+                reports[at] = result
     return [reports[at] for at in range(len(names))]
 
 
@@ -127,8 +131,8 @@ def _check(name: str, studied: Mapping[str, bytes]) -> FileReport | Unread:
 def _check_or_share(name: str) -> FileReport | Unread | tuple[int, ...]:
     """Check one file; or the numbers of its kernels, where several are to be studied."""
     work = _WORK.get()
-    source = read(name)
-    if not (isinstance(source, Unread) or work.options.split or is_checked(work.book, source, work.options)):
+    source = read(name) if kernels_named(name) > 1 and not work.options.split else None
+    if isinstance(source, Source) and not is_checked(work.book, source, work.options):
         unknown = _studies(source).unknown()
         if len(unknown) > 1:
             return unknown

@@ -12,6 +12,7 @@ from tileproof.report.values import Unread
 from tileproof.rulebase.book import Rulebook
 
 IR_SUFFIXES = (".mlir", ".ptx")
+_KERNEL = (b".entry", b"cuda.kernel", b"gpu.kernel", b"nvvm.kernel")  # else each function of a text may be one
 
 
 def check_one(book: Rulebook, item: str | Source | Unread, options: Options) -> FileReport | Unread:
@@ -32,13 +33,13 @@ def read(item: str | Source | Unread) -> Source | Unread:
     return source if reason is None else Unread(source.name, reason)
 
 
-def most_kernels(name: str) -> int:
-    """How many kernels a file has at most, by the words that begin them; 1 where it has none, or cannot be read."""
+def kernels_named(name: str) -> int:
+    """About how many kernels a file has, by the words that begin or mark one; 1 where it has none or cannot be read."""
     try:
         data = Path(name).read_bytes()
     except (OSError, ValueError):
         return 1
-    return max(1, data.count(b".entry") + data.count(b"func") + data.count(b"cuda.kernel"))
+    return max(map(data.count, _KERNEL)) or max(data.count(b"func"), 1)
 
 
 def _loaded(name: str) -> Source | Unread:
@@ -52,4 +53,4 @@ def _loaded(name: str) -> Source | Unread:
         return Unread(name, str(error))
 
 
-__all__ = ["IR_SUFFIXES", "check_one", "most_kernels", "read"]
+__all__ = ["IR_SUFFIXES", "check_one", "kernels_named", "read"]

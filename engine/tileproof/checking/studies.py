@@ -49,8 +49,9 @@ class Studies:
     def study(self, number: int) -> dict[str, bytes]:
         """What a study adds to what is kept, by its name; nothing of a kernel that the text does not have."""
         self.kept.added.clear()
-        with suppress(Unstructured, IndexError):  # a check finds it again
-            self.kernels[number].study()
+        with suppress(Unstructured):  # a check finds it again
+            for kernel in self.kernels[number : number + 1]:
+                kernel.study()
         return dict(self.kept.added)
 
 

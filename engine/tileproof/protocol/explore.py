@@ -178,7 +178,8 @@ def seek(
             forced = dict(batch)
             for place in batch:
                 forced = {**reached.leading.get(place, {}), **forced}
-            # A scheduler that is told to go on may do so for ever: others have their part of the budget as well.
+            # The first may be as long as any run. A scheduler that is told to go on may do so for ever: the others have
+            # their part of the budget as well.
             found = run(sizes, forced, reached.agreed(forced), most // 2 if i else None)
             runs -= 1
             spent += min(found.machine.steps, most // 2)

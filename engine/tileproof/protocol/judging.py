@@ -19,6 +19,7 @@ is neither is a doubt.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
+from itertools import chain
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import replace
@@ -354,10 +355,8 @@ def _certain(study: Study, first: Run, long: Run) -> Iterator[ProtocolFault]:
             yield from (one for one in first.faults if one.code in HAZARDS and key_of(one) not in long.places())
         return
     coverage = first.machine.coverage
-    # No launch goes right, and data decide something: it may be the launch that is wrong, or the kernel.
-    loose = study.elsewhere is not tuple and bool(coverage.undecided)
-    if study.ptx and first.hangs and (loose or not (hangs_anyhow(study, first) or hangs_alone(study, first))):
-        named = None if loose else named_hang(study, first, repair=True)
+    if study.ptx and first.hangs and not _hangs_surely(study, first):
+        named = named_hang(study, first, repair=True)
         if named is not None:
             study.judged = named
             yield from (one for one in named.faults if one.code not in HAZARDS)
@@ -392,6 +391,15 @@ def _certain(study: Study, first: Run, long: Run) -> Iterator[ProtocolFault]:
             study.doubt("loop_turns", fault.operation, fault)
             continue
         yield fault
+
+
+def _hangs_surely(study: Study, first: Run) -> bool:
+    """Whether a hang does not rest on what the long run supposes; where the launch is not known, in none.
+
+    A wrong launch hangs whatever the integers are, and the right one perhaps by those of a run.
+    """
+    launches = chain([(study, first)], ((other, other.begin()) for other in study.elsewhere()))
+    return all(run.hangs and (hangs_anyhow(one, run) or hangs_alone(one, run)) for one, run in launches)
 
 
 def _literal_number(study: Study, fault: ProtocolFault) -> bool:

@@ -75,6 +75,7 @@ class Launch:
         cluster_known: the same of the number of CTAs of a cluster.
         ptx: whether the text is PTX.
         wrong_anyhow: whether something goes wrong with every number of CTAs of a cluster.
+        others: the clusters of a power of two that may be meant as well, where something goes wrong with every one.
         wrong_in_any_block: whether something goes wrong with every number of whole warps.
         blocks: with which of them it goes right, where that is known of all.
     """
@@ -84,6 +85,7 @@ class Launch:
     cluster_known: bool
     ptx: bool = False
     wrong_anyhow: bool = False
+    others: tuple[Shape, ...] = ()
     wrong_in_any_block: bool = False
     blocks: Blocks | None = None
 

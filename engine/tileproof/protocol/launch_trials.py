@@ -96,7 +96,8 @@ def narrowed(
                     *(done[one].hangs, -done[one].steps, done[one].errors),
                 ),
             )
-            return replace(launched, shapes=_all_in(launched, chosen), wrong_anyhow=True)
+            others = tuple(one for one in done if one != chosen and not _unusual(one))
+            return replace(launched, shapes=_all_in(launched, chosen), wrong_anyhow=True, others=others)
         if every and len(right) == 1 and done[right[0]].right:
             return replace(launched, shapes=_all_in(launched, right[0]), cluster_known=True)
     most = max(one.steps if one.right else 0 for one in done.values())

@@ -246,9 +246,7 @@ def _function_launched(
 
     def judged(shape: Shape) -> Judged:
         one = begun.pop(shape, None) or study(shape)
-        if launched.wrong_anyhow:
-            others = [other for other in possible.shapes if other.block == shape.block and other != shape]
-            one.elsewhere = partial(map, study, others)
+        one.elsewhere = partial(map, study, [replace(other, block=shape.block) for other in launched.others])
         if done is not None:
             done.append(one)
         return conclude(one), one

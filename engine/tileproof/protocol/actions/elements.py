@@ -217,9 +217,6 @@ def _matrix_store(machine: Machine, thread_set: ThreadSet, instruction: Instruct
     return _matrix(machine, thread_set, instruction, len(instruction.inputs) - 1 if usual else None, True)
 
 
-_LONGEST_ATOMIC = 16  # bytes, of .b128
-
-
 @action("atomic")
 def _atomic(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """A read, a change and a write at once: of several at one place any order is meant."""
@@ -236,7 +233,7 @@ def _atomic(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
             found, left = contents.changed(machine, thread_set, held, *changes, value)
             result(thread_set, instruction, found)
         generic(machine, thread_set, instruction.operation, where, True, _pointed(instruction, 0))
-        contents.overwritten(machine, thread_set, where, length or _LONGEST_ATOMIC)
+        contents.overwritten(machine, thread_set, where, length or limit(machine, "atomic_bytes"))
         if isinstance(held, Address):
             contents.leave(machine, thread_set, held, left, length)
     return thread_set.place + 1
