@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from math import prod
 
 from tileproof.base.records import dataclass
+from tileproof.dataflow.committed import Groups, meet
 from tileproof.dataflow.findings import Found, Reporter, listed
-from tileproof.dataflow.flow import Groups, meet, states
 from tileproof.evaluate.hardware import limit
+from tileproof.ptx.flow import states
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.names import names_in
 from tileproof.ptx.text import operands_of

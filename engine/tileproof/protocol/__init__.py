@@ -35,11 +35,11 @@ Where the machine cannot follow an operation it says so (PR190), and reports not
 
 Modules, from low to high: ``values``, ``access_sets`` and ``folding`` compute integers and addresses; ``steps`` reads
 which operation is which step from rules/protocol; ``tree_builder`` turns a kernel into a ``tree``, ``tmem_liveness``
-finds in it where loads of tensor memory complete, and ``program`` lays it out as a list of instructions without what
-does not matter (``control_flow`` and ``structuring`` make branches and loops of blocks first); ``memory``,
-``vector_clock``, ``warps`` and ``state`` are the state; ``machine`` runs; ``actions`` says what each step does,
-``endings`` what is wrong when a run has ended; ``trace`` keeps the path to a finding; ``launch`` reads how a kernel is
-launched; ``explore``, ``fixpoint`` and ``budget`` say which runs of a kernel there are, ``study`` makes them,
-``runs`` says what one shows, ``hangs``, ``lengths`` and ``seldom`` what is compared between several, ``judging`` what
-all say together, and ``verify`` goes through the kernels of a module and their launches.
+(in PTX ``ptx_tensor_loads``) finds where loads of tensor memory complete, and ``program`` lays it out as a list of
+instructions without what does not matter (``control_flow`` and ``structuring`` make branches and loops of blocks
+first); ``memory``, ``vector_clock``, ``warps`` and ``state`` are the state; ``machine`` runs; ``actions`` says what
+each step does, ``endings`` what is wrong when a run has ended; ``trace`` keeps the path to a finding; ``launch`` reads
+how a kernel is launched; ``explore``, ``fixpoint`` and ``budget`` say which runs of a kernel there are, ``study`` makes
+them, ``runs`` says what one shows, ``hangs``, ``lengths`` and ``seldom`` what is compared between several, ``judging``
+what all say together, and ``verify`` goes through the kernels of a module and their launches.
 """

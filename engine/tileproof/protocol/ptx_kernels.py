@@ -27,9 +27,11 @@ from tileproof.protocol.local_memory import APART, LOCAL, loaded, stored
 from tileproof.protocol.program import Program, laid_out
 from tileproof.protocol.ptx_arithmetic import pack, signed
 from tileproof.protocol.ptx_slice import Cut, Keys, Line, slice_of
+from tileproof.protocol.ptx_tensor_loads import LOAD, Use, first_uses, where_kept
 from tileproof.protocol.steps import Step, effects
 from tileproof.protocol.structuring import Structuring, Unstructured
 from tileproof.protocol.terms import lift
+from tileproof.protocol.tmem_liveness import USED
 from tileproof.protocol.tree import Leaf, Node
 from tileproof.protocol.tree_builder import spin
 from tileproof.protocol.values import Supposed, Value
@@ -101,6 +103,8 @@ class _Kernel:
     parameters: dict[tuple[str, int, str], tuple[int, str]] = field(default_factory=dict)
     symbols: dict[str, Operation] = field(default_factory=dict)
     kept: dict[int, int] = field(default_factory=dict)  # by where a variable is declared
+    loads: dict[int, Operation] = field(default_factory=dict)  # of tensor memory, by their numbers
+    uses: list[tuple[Leaf, int]] = field(default_factory=list)  # of their registers, with the number of the load
     computed: Formulas | None = None
     apart: frozenset[str] | None = None
 
@@ -129,14 +133,17 @@ class _Kernel:
         unknown = self.slot()
         scope = dict.fromkeys(cut.registers, unknown)
         labels = {f"^{number}": number for number in cut.edges}
+        uses = where_kept(graph, first_uses(graph), cut.edges)
 
         def inside(block: Block, scope: dict[str, int]) -> list[Node]:
-            lines = cut.lines[labels[block.label]] if block.label in labels else ()
-            return self.written(lines, scope, unknown, writer_effects)
+            number = labels.get(block.label or "", cut.entry)
+            return self.written(cut.lines[number], uses.get(number, ()), scope, unknown, writer_effects)
 
         structuring = Structuring(region, inside, self.slot, self.types, lambda block, index: "", spin)
         structuring.rotated = partial(self.turns, cut)
         nodes = structuring.nodes(scope)
+        for leaf, number in self.uses:
+            leaf.operation = self.loads[number]
         arguments = tuple((slot, text) for slot, text in self.parameters.values())
         names = tuple(Argument(f"%{name}+{offset}") for name, offset, _ in self.parameters)
         kernel = self.kernel(names, cut)
@@ -226,6 +233,8 @@ class _Kernel:
             opcode = Span(written.opcode_start, written.opcode_start + len(written.opcode))
             here = replace(_NOWHERE, span=Span(written.start, written.end), name_span=opcode)
             found = self.operations[written.start, text] = operation_like(here, text, called, kind)
+            if one.opcode.startswith(LOAD):
+                self.loads[one.number] = found
         return found
 
     def computing(self, name: str) -> Operation:
@@ -299,15 +308,28 @@ class _Kernel:
 
     # -- instructions
 
-    def written(self, lines: Sequence[Line], scope: dict[str, int], unknown: int, step: object) -> list[Node]:
-        """The nodes of the instructions of a block."""
+    def written(
+        self, lines: Sequence[Line], uses: Sequence[Use], scope: dict[str, int], unknown: int, step: object
+    ) -> list[Node]:
+        """The nodes of the instructions of a block, and of what the loads of tensor memory are complete at."""
         writer = _Writer(self.book, _NOWHERE, self.slot, step, (), unknown, scope)  # type: ignore[arg-type]
         writer.kernel = self
+        left = list(uses)
+
+        def use_before(place: int | None) -> None:
+            while left and (place is None or left[0].place <= place):
+                leaf = Leaf(_NOWHERE, (), (), None, USED)
+                self.uses.append((leaf, left.pop(0).load))
+                writer.close()
+                writer.nodes.append(leaf)
+
         for line in lines:
+            use_before(line.one.number)
             writer.one = line.one
             writer.whole = not line.partly
             guard = writer.guarding(line.one)
             writer.statement(line.one, guard, False)
+        use_before(None)
         writer.close()
         return writer.nodes
 

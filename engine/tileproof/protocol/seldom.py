@@ -68,8 +68,11 @@ def _in_step(study: Study, hung: Run) -> bool:
     if study.loads:
         return False
     code, coverage = study.compiled.code, hung.machine.coverage
-    open_ = coverage.doubtful | coverage.turned
-    loops = [at for at in sorted(coverage.lengths) if code[at].kind == "test" and at in open_ and loops_at(code, at)]
+    ended = [one for runs in study.reached.by_size.values() for one in runs.values()]
+    # A role that had nothing to do here may go by an integer of its own (ThunderKittens).
+    entered = sorted({*coverage.lengths}.union(*ended))
+    loops = [at for at in entered if code[at].kind == "test" and loops_at(code, at)]
+    loops = [at for at in loops if any(deciders(code, (at,), through=True))]
     depths: dict[int, list[int]] = {}
     for at in loops:
         depths.setdefault(sum(one < at < code[one].target for one in loops), []).append(at)
@@ -77,7 +80,6 @@ def _in_step(study: Study, hung: Run) -> bool:
     def even(lengths: Mapping[int, int]) -> bool:
         return all(len({lengths.get(at, 0) for at in group}) == 1 for group in depths.values())
 
-    ended = [one for runs in study.reached.by_size.values() for one in runs.values()]
     ended = [one for one in ended if any(one.get(at) for at in loops)]
     different = {tuple(one.get(at, 0) for at in loops) for one in ended}
     return even(coverage.lengths) and all(map(even, ended)) and len(different) >= AGREEING

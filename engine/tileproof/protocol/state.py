@@ -33,8 +33,8 @@ class Surroundings:
         boxes: bytes of the box of each tensor map that the kernel gets, by the slot of the argument.
         early: the operations that read what the grid before may still write, by ``id``.
         unfenced: what whoever made the text leaves out on purpose: a fence of the ``init`` of an mbarrier that its own
-            CTA alone uses, those around a barrier between ``thread``s that share tensor memory, the wait for a ``load``
-            of tensor memory where its registers are used, the ``scope`` of an arrival at the barrier of another CTA.
+            CTA alone uses, those around a barrier between ``thread``s that share tensor memory, the ``scope`` of an
+            arrival at the barrier of another CTA.
         clusters: of the grid, along x.
         turned: whether compilers turn conditions round, so that the first way of a branch is none that somebody wrote.
         read: what an MMA in PTX reads in shared memory behind the start of each operand, by the place of the operand,
@@ -435,6 +435,8 @@ class TensorMemory:
         supposed: the only allocation, of some columns, where numbers were addresses: it begins at column 0 then.
         sole: the agents and the moment of an allocation of all columns, or the only one, by CTA, where it is the last;
             then the operation, where it is one of some columns.
+        handed_on: loads whose columns others wrote before their registers were used, by ``id``.
+        loads: the moment of the last load of each warp, by its agent and by where the load begins in the text.
     """
 
     memory: Allocation | None = None
@@ -452,6 +454,8 @@ class TensorMemory:
     loose: set[int] = field(default_factory=set)
     supposed: Operation | None = None
     sole: dict[int, tuple[tuple[Agent, ...], int, Operation | None]] = field(default_factory=dict)
+    handed_on: set[int] = field(default_factory=set)
+    loads: dict[tuple[object, ...], int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

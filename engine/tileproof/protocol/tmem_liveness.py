@@ -17,7 +17,7 @@ from tileproof.base.records import dataclass, field
 from tileproof.protocol.steps import Step
 from tileproof.protocol.tree import Branch, Leaf, Loop, Node, While, leaves
 
-_USED = Step("tmem_used", 0, 0, 0)
+USED = Step("tmem_used", 0, 0, 0)
 _TARGET = 2  # the operand of a copy that it writes
 _NO_DATA = tuple(f"!cute.{kind}<" for kind in ("layout", "shape", "stride", "int_tuple", "coord", "tile", "tiled_copy"))
 
@@ -41,7 +41,7 @@ def _loads(leaf: Leaf) -> bool:
 
 
 def _used(load: Leaf) -> Leaf:
-    return Leaf(load.operation, (), (), None, _USED)
+    return Leaf(load.operation, (), (), None, USED)
 
 
 def _over_at_once(home: list[Node], load: Leaf) -> None:
@@ -141,4 +141,4 @@ class _Walk:
         return gone
 
 
-__all__ = ["mark"]
+__all__ = ["USED", "mark"]

@@ -232,7 +232,7 @@ def _function_launched(
     module = Surroundings(
         lambda text: text,
         {},
-        unfenced=frozenset({"init", "load", "scope"} | (set() if fenced else {"thread"})),
+        unfenced=frozenset({"init", "scope"} | (set() if fenced else {"thread"})),
         clusters=limit(book, "clusters"),
         turned=True,
         read=partial(_read, MatrixReads(book, graph), compiled.numbers),

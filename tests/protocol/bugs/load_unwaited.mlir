@@ -307,13 +307,13 @@ gpu.module @kernels {
     }
     nvvm.mbarrier.try_wait.parity %done, %c0, %c10000000 : !llvm.ptr<3>, i32, i32
     scf.if %loads {
+      // expected-warning@+1 {{WAR hazard on tensor memory: the write by tcgen05.mma is not ordered after the read by tcgen05.ld, whose registers are used only later}}
       cute.copy(%ld, %part, %regs) : (!ld, !part, !regs)
       nvvm.tcgen05.fence <before>
     }
     nvvm.barrier
     scf.if %multiplies {
       nvvm.tcgen05.fence <after>
-      // expected-warning@+1 {{WAR hazard on tensor memory: the write by tcgen05.mma is not ordered after the read by tcgen05.ld, whose registers are used only later}}
       cute.gemm(%mma, %acc, %desc_a, %desc_b, %acc) : (!mma, !acc, !desc, !desc, !acc)
       %again = nvvm.elect.sync -> i1
       scf.if %again {

@@ -362,7 +362,9 @@ def _unordered(
         hazard, operation, at = "RAW", old.operation, (("earlier", operation),)
         named, earlier = earlier, named
     if _handed_on(machine, thread_set, old):
-        machine.report("PR118", "here", operation, at=at, access=named, earlier=earlier)
+        if id(old.operation) not in machine.tensor.handed_on:
+            machine.tensor.handed_on.add(id(old.operation))
+            machine.report("PR118", "here", old.operation, at=(("later", operation),), access=named, earlier=earlier)
     elif {named, earlier} & _BY_THREADS:
         if hazard == "RAW":
             machine.report("PR113", "here", operation, at=at, access=named, earlier=earlier)

@@ -284,9 +284,8 @@ def tmem_load(
             needs(machine, thread_set, operation, there, "load", (thread_set.cta,))
         agents = tuple(("ld", thread_set.cta, warp) for warp in warps)
         access(machine, thread_set, operation, there, ".load", False, agents, moment)
+        machine.tensor.loads.update(dict.fromkeys(((*agent, operation.span.start) for agent in agents), moment))
     thread_set.queue("tmem_load").open.moment = moment
-    if "load" in machine.module.unfenced:
-        _over(thread_set, "ld", "tmem_load")
 
 
 def tmem_store(
@@ -420,7 +419,11 @@ def _tmem_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction
 
 @action("tmem_used")
 def _tmem_used(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
-    _over(thread_set, "ld", "tmem_load")
+    """The registers of a load are used: it and those before it are complete."""
+    agents = [("ld", thread_set.cta, warp) for warp in thread_set.warps]
+    loads, at = machine.tensor.loads, instruction.operation.span.start
+    for agent in agents:
+        retire(thread_set, [agent], loads.get((*agent, at), 0))
     return thread_set.place + 1
 
 
