@@ -1739,6 +1739,18 @@ def test_a_hazard_that_only_those_have_who_pass_by_their_work_is_no_error():
     assert {one.code for one in wrong.diagnostics if one.severity.value == "error"} == {"PR112"}
 
 
+def test_stores_over_what_one_copy_may_still_write_are_one_finding():
+    """A wait for it orders them all, as those of an unrolled loop; another copy may have another wait."""
+    store = "  st.shared.v4.b32 [%r5], {%r1, %r1, %r1, %r1};\n"
+    copy = PASSING[PASSING.index("  cp.async.bulk.shared::cluster") : PASSING.index("LOADED:\n")]
+    text = PASSING.replace(store, store + store.replace("[%r5]", "[%r5+1024]"))
+    (one,) = tileproof.check(text).diagnostics
+    assert one.span.start == text.index("st.shared.v4")
+    assert [place.span.start for place in one.related] == [text.index("cp.async.bulk"), text.rindex("st.shared.v4")]
+    two = copy.replace("4096", "1024") + copy.replace("4096", "3072").replace("[%r2],", "[%r2+1024],")
+    assert [one.code for one in tileproof.check(text.replace(copy, two)).diagnostics] == ["PR117", "PR117"]
+
+
 def test_what_a_run_with_a_chosen_integer_finds_is_not_lost():
     """Only where there are more rows than the text compares with do threads come to a barrier that counts 33."""
     text = PASSING.replace("  ld.shared.b32 %r6, [%r2];\n", "  ld.shared.b32 %r6, [%r2];\n  bar.sync 3, 33;\n")

@@ -2,7 +2,8 @@
 
 Which finding explains which others is rule data (table ``consequence``). Two belong together where they name one place:
 a box of another size is said at the tensor map, and the bytes that its copies then deliver follow. Two findings about
-the type of an MMA that differ in the operand alone, A or B, are one as well.
+the type of an MMA that differ in the operand alone, A or B, are one as well, and so are those that many operations have
+for one before them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,17 @@ def merged(book: Rulebook, options: Options, found: Sequence[Diagnostic]) -> lis
         explains[at] = [other for other in found if other in mine or (other.code in codes and other.message in said)]
     gone = {id(other) for others in explains.values() for other in others}
     kept = [_with(one, explains.get(at, ())) for at, one in enumerate(found) if id(one) not in gone]
-    return _one_of_both(kept, book.enums["of_both_operands"].by_spelling)
+    return one_of_many(book, _one_of_both(kept, book.enums["of_both_operands"].by_spelling))
+
+
+def one_of_many(book: Rulebook, found: Sequence[Diagnostic]) -> list[Diagnostic]:
+    """The findings of a file with one for each operation that many wait for too little, which has all their places."""
+    codes = book.enums["of_earlier"].by_spelling
+    groups: dict[object, list[Diagnostic]] = {}
+    for one in found:
+        alike = one.code in codes and one.related
+        groups.setdefault((one.code, one.related[0].span) if alike else id(one), []).append(one)
+    return [_with(one, others) for one, *others in groups.values()]
 
 
 def _places(one: Diagnostic) -> set[int]:
@@ -82,4 +93,4 @@ def _likewise(span: Span, related: Sequence[Related]) -> tuple[Related, ...]:
     return (Related(span, _LIKEWISE), *related)
 
 
-__all__ = ["merged"]
+__all__ = ["merged", "one_of_many"]

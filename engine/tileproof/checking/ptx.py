@@ -12,6 +12,7 @@ from tileproof.base.diagnostic import Diagnostic, Origin, Related
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source, Span
+from tileproof.checking.consequences import one_of_many
 from tileproof.checking.instruction import BadRequest, context, diagnostics, version, violations
 from tileproof.checking.notes import note
 from tileproof.dataflow.checks import check_threads
@@ -62,7 +63,7 @@ def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
         places = {(one.code, one.span) for one in found}  # what the checks of single threads found as well
         found += (one for one in wrong if (one.code, one.span) not in places)
         found += filter(None, [note(book, source, kernel)])
-    found = [one for one in found if not refuted.get(one)]
+    found = one_of_many(book, [one for one in found if not refuted.get(one)])
     unknown = _unknown(book, module)
     found += _unjudged(book, source, unknown)
     found = [_placed(module, one) for one in found] if module.frames else found
