@@ -154,6 +154,17 @@ def test_clusters_of_powers_of_two_are_tried_before_others(right: tuple[int, int
     assert not launched.known
 
 
+def test_what_is_wrong_in_all_clusters_is_reported_in_one_that_somebody_takes():
+    """A run in a rare one ends at its first error, and does not come to where threads wait for ever."""
+    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        return Trial(10 * shape.ctas, 100 if shape.ctas == 2 else 90, 1, False, hangs=shape.ctas.bit_count() == 1)
+
+    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, 5000)
+    assert (launched.wrong_anyhow, launched.shapes[0].cluster) == (True, (2, 1, 1))
+
+
 @pytest.mark.parametrize(("budget", "every"), [(5000, True), (4000, False)])
 def test_clusters_that_cannot_all_be_tried_are_not_begun(budget: int, every: bool):
     """Those of powers of two are, for the kernel may be right in one."""

@@ -5,15 +5,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from pathlib import Path
 
 import pytest
 
 import tileproof
 from conftest import EXAMPLES, corpus_files
+from tileproof.checking import kept_outcomes
+from tileproof.protocol import endings, study
 from tileproof.protocol.budget import limit
 from tileproof.protocol.folding import Extents
+from tileproof.protocol.machine import Machine
 from tileproof.protocol.ptx_kernels import _loaded
+from tileproof.protocol.study import Study
+from tileproof.protocol.warps import Awaited
 from tileproof.rulebase.book import Rulebook
 
 HEAD = """.version 8.7
@@ -1737,6 +1743,31 @@ def test_a_hazard_that_only_those_have_who_pass_by_their_work_is_no_error():
     assert (kernel.reasons, kernel.executed) == ((), kernel.steps)
     wrong = tileproof.check(PASSING.replace("  @!%p3 bra AGAIN;\n", ""))  # nobody waits
     assert {one.code for one in wrong.diagnostics if one.severity.value == "error"} == {"PR112"}
+
+
+RELEASE = "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n"
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("ended", ["", "  bar.sync 4, 64;\n"], ids=["none", "another"])
+def test_threads_that_nobody_meets_are_why_others_wait_for_ever(
+    ended: str, turned: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """The producer waits for the release, and comes to no such barrier; where it may, it is not known who holds up whom."""
+
+    def deadlocks(machine: Machine, lacking: Set[Awaited] = frozenset()) -> None:
+        machine.thread_sets.sort(key=lambda one: one.warps, reverse=turned)
+        endings.deadlocks(machine, lacking)
+
+    monkeypatch.setattr(study, "deadlocks", deadlocks)
+    monkeypatch.setattr(Study, "causes", lambda study, standing, line, plain: standing)
+    text = RING.replace(RELEASE, f"  bar.sync 3, 64;\n{RELEASE}").replace("END:\n", f"END:\n{ended}")
+    kept_outcomes.memory.cache_clear()
+    wrong = [one for one in tileproof.check(text).diagnostics if one.severity.value == "error"]
+    kept_outcomes.memory.cache_clear()
+    assert [(one.code, one.message) for one in wrong] == [
+        ("PR130", "Deadlock: barrier 3 expects 64 threads, 32 reach it")
+    ]
 
 
 def test_stores_over_what_one_copy_may_still_write_are_one_finding():

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
-from tileproof.protocol.actions import barrier_name, limit, threads_missing
+from tileproof.protocol.actions import barrier_name, limit, threads_missing, unmet_sets
 from tileproof.protocol.actions.registers import starved
 from tileproof.protocol.box_reads import BoxReads
 from tileproof.protocol.explore import around, guards_of
@@ -35,6 +35,10 @@ def deadlocks(machine: Machine, lacking: Set[Awaited] = frozenset()) -> None:
     hungry = next((one for one in waiting if isinstance(one.blocked, OnRegisters)), None)
     if hungry is not None:
         starved(machine, hungry)
+        return
+    alone = [one for one in unmet_sets(machine) if one in waiting]
+    if alone:  # what waits for these threads is held up by that
+        threads_missing(machine, alone[0])
         return
     held = [
         (

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 
 from tileproof.base.records import replace
+from tileproof.protocol.actions import unmet_sets
 from tileproof.protocol.deciding import deciding, in_order
 from tileproof.protocol.faults import DEADLOCKS, ProtocolFault
 from tileproof.protocol.folding import Extents
@@ -113,7 +114,8 @@ def done_once(hung: Run) -> bool:
     waiting = [one for one in machine.thread_sets if not isinstance(one.blocked, OnBarrier)]
     if not any(first <= one.place < last for one in waiting for first, last in long):
         return False
-    going = {(one.cta, thread) for one in waiting for thread in one.threads}
+    # Threads that nobody meets have not come to their end.
+    going = {(one.cta, thread) for one in (*waiting, *unmet_sets(machine)) for thread in one.threads}
     for key in hung.awaited():
         barrier = machine.barriers.get(key) if isinstance(key, tuple) else None
         arrivals = barrier.arrivals if barrier is not None else {}

@@ -93,7 +93,7 @@ def narrowed(
                 done,
                 key=lambda one: (
                     done[one].steps < _MOSTLY * most,
-                    *(done[one].hangs, -done[one].steps, done[one].errors),
+                    *(_unusual(one), done[one].hangs, -done[one].steps, done[one].errors),
                 ),
             )
             others = tuple(one for one in done if one != chosen and not _unusual(one))

@@ -83,6 +83,21 @@ def acts_at(code: Sequence[Instruction], place: int) -> bool:
     return any(one.effect is not None and not one.effect.pure for one in code[place : code[place].target])
 
 
+def reachable(code: Sequence[Instruction], place: int) -> set[int]:
+    """The places that a thread may come to from one, which is one of them."""
+    found: set[int] = set()
+    todo = [place]
+    while todo:
+        at = todo.pop()
+        if at in found or at >= len(code):
+            continue
+        found.add(at)
+        one = code[at]
+        todo += [] if one.kind in ("jump", "end") else [at + 1]
+        todo += [one.target] if one.kind in ("jump", "test", "check") else [one.other] if one.kind == "branch" else []
+    return found
+
+
 def goes_past(code: Sequence[Instruction], place: int, way: bool) -> bool:
     """Whether a way of a branch has no such loop where the other way has one."""
     one = code[place]

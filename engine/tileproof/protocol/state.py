@@ -342,12 +342,14 @@ class NamedBarriers:
     """The barriers of threads of a CTA (``rendezvous``): who waits at each, its last use, how often it was complete.
 
     Attributes:
+        numbers: of the barriers that an operation was executed with, by its ``id``.
         halves: whether threads go on there without the rest of their warp: nothing else can go on.
     """
 
     waiting: dict[BarrierName, list[ThreadSet]] = field(default_factory=dict)
     uses: dict[BarrierName, Use] = field(default_factory=dict)
     rounds: dict[BarrierName, int] = field(default_factory=dict)
+    numbers: dict[int, set[int | None]] = field(default_factory=dict)
     halves: bool = False
 
     def complete(self, name: BarrierName, moment: int, last: ThreadSet | None = None) -> None:

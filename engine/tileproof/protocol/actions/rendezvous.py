@@ -11,7 +11,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.barriers import excused
 from tileproof.protocol.actions.base import WAITS, Action, integer, limit, registrar, result
 from tileproof.protocol.machine import Machine, Unfollowed
-from tileproof.protocol.program import Instruction
+from tileproof.protocol.program import Instruction, reachable
 from tileproof.protocol.state import Use
 from tileproof.protocol.steps import words
 from tileproof.protocol.values import Supposed
@@ -85,6 +85,7 @@ def _uses(machine: Machine, thread_set: ThreadSet, place: int, name: BarrierName
     """A thread set arrives at a named barrier: report another count, or a use not ordered after the last one."""
     operation = machine.program.code[place].operation
     last = machine.named.uses.get(name)
+    machine.named.numbers.setdefault(id(operation), set()).add(name[1])
     if last is None or last.complete is not None:
         machine.named.uses[name] = Use(wanted, operation)
     if last is not None and last.complete is None and last.wanted != wanted:
@@ -173,6 +174,30 @@ def _cta_arrive(machine: Machine, thread_set: ThreadSet, instruction: Instructio
         machine.synchronise(there)
         machine.named.complete(name, machine.now)
     return thread_set.place + 1
+
+
+def unmet_sets(machine: Machine) -> list[ThreadSet]:
+    """The thread sets that wait at a barrier of threads to which none of those who are elsewhere can come."""
+    code, numbers = machine.program.code, dict[int, set[int | None]]()
+
+    def ahead(place: int) -> set[int | None]:
+        """The numbers of the barriers that a thread may come to; None where one is not known."""
+        if place not in numbers:
+            steps = [code[at] for at in reachable(code, place)]
+            meeting = [one for one in steps if one.effect and one.effect.name in ("cta_barrier", "cta_arrive")]
+            found = (machine.named.numbers.get(id(one.operation), {None}) for one in meeting)
+            numbers[place] = set().union(*found)
+        return numbers[place]
+
+    def unmet(thread_set: ThreadSet) -> bool:
+        wait = thread_set.blocked
+        if not isinstance(wait, OnBarrier):
+            return False
+        there = machine.named.waiting.get(wait.name, ())
+        others = (one for one in machine.thread_sets if one.cta == thread_set.cta and one not in there)
+        return all(ahead(one.place).isdisjoint({None, wait.name[1]}) for one in others if not one.finished)
+
+    return [one for one in machine.thread_sets if unmet(one)]
 
 
 def threads_missing(machine: Machine, thread_set: ThreadSet) -> None:
