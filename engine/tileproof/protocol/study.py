@@ -91,6 +91,7 @@ class Study:
     judged: Run | None = None
     early: Run | None = None  # the run with the findings of which ``Outcome.early`` speaks
     elsewhere: Callable[[], Iterable[Study]] = tuple  # of other launches that may be meant as well
+    loose: bool = False  # nothing says the block either, and something goes wrong in all clusters
     shown: Run | None = None  # which has the findings that the judged one has not
     counts: list[Run] = field(default_factory=list)  # those of other sizes in which nothing is guessed
     reached: Exploration = field(default_factory=Exploration)

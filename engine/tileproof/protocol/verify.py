@@ -247,6 +247,7 @@ def _function_launched(
     def judged(shape: Shape) -> Judged:
         one = begun.pop(shape, None) or study(shape)
         one.elsewhere = partial(map, study, [replace(other, block=shape.block) for other in launched.others])
+        one.loose = bool(launched.others) and len(launched.shapes) > 1
         if done is not None:
             done.append(one)
         return conclude(one), one
