@@ -204,6 +204,22 @@ def test_a_hang_in_a_cluster_that_nothing_says_must_be_sure_in_all(
     assert {one.code for one in report.diagnostics if one.severity.value == "error"} == codes
 
 
+@pytest.mark.parametrize(("unnamed", "codes"), [(set(), {"PR125"}), ({8}, set())])
+def test_what_a_hang_lacks_in_a_cluster_that_nothing_says_must_be_lacking_in_all(
+    unnamed: set[int], codes: set[str], monkeypatch: pytest.MonkeyPatch
+):
+    """A wrong cluster lacks what other CTAs would do."""
+    for other in ("hangs_anyhow", "hangs_alone", "wrong_early"):
+        monkeypatch.setattr(judging, other, lambda *_: None)
+    monkeypatch.setattr(
+        judging, "named_hang", lambda one, run, repair=False: None if one.shape.ctas in unnamed else run
+    )
+    kept_outcomes.memory.cache_clear()
+    report = tileproof.check(PAIR.replace("[%r2], 3;", "[%r2], 200;"))
+    kept_outcomes.memory.cache_clear()
+    assert {one.code for one in report.diagnostics if one.severity.value == "error"} == codes
+
+
 @pytest.mark.parametrize(("wrong", "chosen"), [({1, 2}, 4), (set(), 2)])
 def test_a_cluster_that_lacks_a_cta_is_not_the_one(wrong: set[int], chosen: int):
     """One CTA and clusters of three lack the one that threads name; there nothing goes wrong, for nothing is done."""

@@ -19,6 +19,7 @@ from protocol.test_practices import CASES, FRAME
 from protocol.test_ptx_kernels import RING
 from tileproof.base.diagnostic import Severity
 from tileproof.base.source import Source
+from tileproof.checking import kept_outcomes
 from tileproof.mlir.ir import Alias, Operation
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.machine import Machine
@@ -226,4 +227,17 @@ def test_an_error_of_the_machine_itself_is_a_kernel_that_is_not_verified(text: s
     (kernel,) = report.files[0].kernels
     assert "failure" in {one.case for one in kernel.reasons}
     assert kernel.steps > kernel.executed == 0
+    assert [(one.code, one.severity) for one in report.diagnostics] == [("PR190", Severity.NOTE)]
+
+
+@pytest.mark.parametrize(("text", "name"), [(ring(2), "compile_kernel"), (RING, "compile_function")], ids=["ir", "ptx"])
+def test_a_kernel_that_cannot_be_made_a_program_is_not_verified(text: str, name: str, monkeypatch: pytest.MonkeyPatch):
+    def fails(*_: object) -> None:
+        raise KeyError(name)
+
+    monkeypatch.setattr(f"tileproof.protocol.verify.{name}", fails)
+    kept_outcomes.memory.cache_clear()
+    report = tileproof.check(text)
+    (kernel,) = report.files[0].kernels
+    assert "failure" in {one.case for one in kernel.reasons}
     assert [(one.code, one.severity) for one in report.diagnostics] == [("PR190", Severity.NOTE)]

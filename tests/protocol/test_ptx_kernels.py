@@ -1753,7 +1753,7 @@ RELEASE = "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n"
 def test_threads_that_nobody_meets_are_why_others_wait_for_ever(
     ended: str, turned: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    """The producer waits for the release, and comes to no such barrier; where it may, it is not known who holds up whom."""
+    """The producer waits for the release, and comes to no such barrier; in whatever order they are looked at."""
 
     def deadlocks(machine: Machine, lacking: Set[Awaited] = frozenset()) -> None:
         machine.thread_sets.sort(key=lambda one: one.warps, reverse=turned)

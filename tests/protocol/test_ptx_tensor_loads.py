@@ -79,6 +79,25 @@ def test_each_load_is_complete_where_its_own_registers_are_used():
     assert released(edited(two, (RELEASE, f"  add.s32 %r17, %r16, 1;\n{RELEASE}"))) == []
 
 
+REDUCED = "  tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32 {%r14, %r16}, %r15, [%r12];\n"
+
+
+@pytest.mark.parametrize("register", ["%r14", "%r15", "%r16"])
+def test_a_load_that_reduces_is_complete_with_any_of_its_registers(register: str):
+    waited = edited(RING.replace("sm_100a", "sm_103a").replace("version 8.7", "version 9.0"), (LOAD, REDUCED))
+    later = edited(waited, (STORE, STORE.replace("%r14", register)))
+    verified(later)
+    assert released(edited(later, (WAIT, ""))) == [REDUCED]
+    assert released(edited(later, (WAIT, f"  add.s32 %r17, {register}, 1;\n"))) == []
+
+
+def test_a_load_that_no_thread_comes_to_is_used_by_none():
+    """Its registers are, behind the branch that always leads past it."""
+    never = f"  mov.b32 %r17, 1;\n  setp.eq.s32 %p9, %r17, 1;\n  @%p9 bra OVER;\n{SECOND}OVER:\n"
+    text = edited(UNWAITED, ("TURN:\n", f"TURN:\n{never}"), (STORE, f"{STORE}  st.global.b32 [%rd3+512], %r16;\n"))
+    assert released(text) == [LOAD]
+
+
 def test_a_wait_completes_all():
     two = edited(RING, (LOAD, f"{LOAD}{SECOND}"), (STORE, f"{STORE}  st.global.b32 [%rd3+512], %r16;\n"))
     assert released(two) == []

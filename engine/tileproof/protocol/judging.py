@@ -356,7 +356,7 @@ def _certain(study: Study, first: Run, long: Run) -> Iterator[ProtocolFault]:
         return
     coverage = first.machine.coverage
     if study.ptx and first.hangs and not _hangs_surely(study, first):
-        named = named_hang(study, first, repair=True)
+        named = _named_hang(study, first)
         if named is not None:
             study.judged = named
             yield from (one for one in named.faults if one.code not in HAZARDS)
@@ -399,10 +399,25 @@ def _hangs_surely(study: Study, first: Run) -> bool:
     A wrong launch hangs whatever the integers are, and the right one perhaps by those of a run. Of all blocks in all
     clusters that is not asked.
     """
-    if study.loose:
-        return False
     launches = chain([(study, first)], ((other, other.begin()) for other in study.elsewhere()))
-    return all(run.hangs and (hangs_anyhow(one, run) or hangs_alone(one, run)) for one, run in launches)
+    return not study.loose and all(_sure(one, run) for one, run in launches)
+
+
+def _sure(study: Study, run: Run) -> bool:
+    return run.hangs and (hangs_anyhow(study, run) or hangs_alone(study, run))
+
+
+def _named_hang(study: Study, first: Run) -> Run | None:
+    """A hang by what the launch lacks, if the others that may be meant lack something as well, or surely hang.
+
+    A wrong launch lacks what the CTAs would do that it does not have.
+    """
+    named = named_hang(study, first, repair=True)
+    for other in study.elsewhere() if named is not None else ():
+        run = other.begin()
+        if not (_sure(other, run) or (run.hangs and named_hang(other, run) is not None)):
+            return None
+    return named
 
 
 def _literal_number(study: Study, fault: ProtocolFault) -> bool:

@@ -89,13 +89,12 @@ def narrowed(
         right = [one for one, trial in found.items() if not trial.errors]
         if every and not right:
             most = max(one.steps for one in done.values())
-            chosen = min(
-                done,
-                key=lambda one: (
-                    done[one].steps < _MOSTLY * most,
-                    *(_unusual(one), done[one].hangs, -done[one].steps, done[one].errors),
-                ),
-            )
+
+            def badness(one: Shape) -> tuple[bool, bool, bool, int, int]:
+                trial = done[one]
+                return trial.steps < _MOSTLY * most, _unusual(one), trial.hangs, -trial.steps, trial.errors
+
+            chosen = min(done, key=badness)
             others = tuple(one for one in done if one != chosen and not _unusual(one))
             return replace(launched, shapes=_all_in(launched, chosen), wrong_anyhow=True, others=others)
         if every and len(right) == 1 and done[right[0]].right:

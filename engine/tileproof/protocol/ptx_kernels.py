@@ -37,6 +37,7 @@ from tileproof.protocol.tree_builder import spin
 from tileproof.protocol.values import Supposed, Value
 from tileproof.ptx.formulas import Formulas
 from tileproof.ptx.graph import Graph
+from tileproof.ptx.module import Function as WrittenFunction
 from tileproof.ptx.module import Statement as Written
 from tileproof.ptx.module import Variable
 from tileproof.ptx.text import Part
@@ -87,6 +88,11 @@ def compile_function(book: Rulebook, graph: Graph, own: Mapping[str, Step] = Map
     return _Kernel(book, graph, Values(book, graph), own).compiled()
 
 
+def place_of(function: WrittenFunction) -> Operation:
+    """An operation where a function is in the text."""
+    return replace(_NOWHERE, span=function.span, name_span=function.span)
+
+
 @dataclass(slots=True)
 class _Kernel:
     book: Rulebook
@@ -133,10 +139,13 @@ class _Kernel:
         unknown = self.slot()
         scope = dict.fromkeys(cut.registers, unknown)
         labels = {f"^{number}": number for number in cut.edges}
-        uses = where_kept(graph, first_uses(graph), cut.edges)
+        kept = {line.one.number for lines in cut.lines.values() for line in lines}
+        uses = where_kept(graph, first_uses(graph), cut.edges, kept)
 
         def inside(block: Block, scope: dict[str, int]) -> list[Node]:
-            number = labels.get(block.label or "", cut.entry)
+            number = labels.get(block.label or "")
+            if number is None:  # the end
+                return []
             return self.written(cut.lines[number], uses.get(number, ()), scope, unknown, writer_effects)
 
         structuring = Structuring(region, inside, self.slot, self.types, lambda block, index: "", spin)
@@ -178,13 +187,11 @@ class _Kernel:
                 attributes.append(Attribute(name, f"array<i32: {', '.join(map(str, numbers))}>"))
         region = Region((Block(None, arguments, ()),))
         return replace(
-            _NOWHERE,
+            place_of(function),
             name="llvm.func",
             attributes=tuple(attributes),
             regions=(region,),
             pieces=(f"llvm.func @{function.name}", ""),
-            span=function.span,
-            name_span=function.span,
         )
 
     def rows(self, lines: Sequence[Line]) -> str:

@@ -7,8 +7,9 @@ path without a use a load counts as complete where that begins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
+from itertools import takewhile
 
 from tileproof.base.records import dataclass
 from tileproof.ptx.flow import states
@@ -41,17 +42,20 @@ def first_uses(graph: Graph) -> list[Use]:
     instructions, function = graph.module.instructions, graph.function
     if not any(instructions[i].opcode.startswith(LOAD) for i in range(function.first, function.last)):
         return []
-    loads = _Loads(graph)
-    return sorted(loads.uses(), key=lambda use: (use.block, use.place, use.load))
+    return sorted(_Loads(graph).uses(), key=lambda use: (use.block, use.place, use.load))
 
 
-def where_kept(graph: Graph, uses: Sequence[Use], edges: Mapping[int, Sequence[int]]) -> dict[int, list[Use]]:
+def where_kept(
+    graph: Graph, uses: Sequence[Use], edges: Mapping[int, Sequence[int]], kept: Set[int]
+) -> dict[int, list[Use]]:
     """The same by the blocks of a slice, in their order. What is in no such block, or in a loop of one block, which may
     be a wait, is at the end of the last one that all paths to there go through.
 
     Args:
         edges: the blocks that are left, with their successors.
+        kept: the numbers of the instructions that are: no thread comes to another load.
     """
+    uses = [use for use in uses if use.load in kept]
     if not uses:
         return {}
     homes = {i: block.number for block in graph.blocks for i in range(block.first, block.last)}
@@ -95,43 +99,43 @@ class _Loads:
 
     Attributes:
         bits: of each register that a load writes.
-        registers: of each load.
         owners: the loads that write a register.
+        targets, registers: of each load what it writes: the names, and their bits.
         events: of each block the loads, the waits, and the instructions that name registers of loads.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.bits: dict[str, int] = {}
-        self.registers: dict[int, int] = {}
         self.owners: dict[str, frozenset[int]] = {}
+        self.targets: dict[int, tuple[str, ...]] = {}
         module, function = graph.module, graph.function
         for number in range(function.first, function.last):
             one = module.instructions[number]
             if one.opcode.startswith(LOAD):
-                operands = operands_of(module.operands(one).strip()) or ()
-                for name in operands[0].parts[0].names if operands else ():
+                before = takewhile(lambda operand: not operand.address, operands_of(module.operands(one).strip()) or ())
+                names = tuple(name for operand in before for part in operand.parts for name in part.names)
+                self.targets[number] = names
+                for name in names:
                     self.bits.setdefault(name, 1 << len(self.bits))
-                    self.registers[number] = self.registers.get(number, 0) | self.bits[name]
                     self.owners[name] = self.owners.get(name, _NONE) | {number}
+        self.registers = {number: self.mask(names) for number, names in self.targets.items()}
         self.events = [list(self.of_block(block.first, block.last)) for block in graph.blocks]
 
     def of_block(self, first: int, last: int) -> Iterator[_Event]:
-        module, every = self.graph.module, frozenset(self.registers)
+        module, every = self.graph.module, frozenset(self.targets)
         for number in range(first, last):
             one = module.instructions[number]
-            if number in self.registers:
-                same = self.owning(names_in(module.operands(one)))
-                yield _Event(number, same, writes=self.registers[number], load=number)
-            elif one.opcode.startswith(_WAIT):
+            if one.opcode.startswith(_WAIT):
                 yield _Event(number, every)
             elif number in self.graph.hidden:
                 yield _Event(number, every, every)
             elif not self.bits.keys().isdisjoint(names := names_in(body := module.operands(one))):
-                targets = written(self.graph.book, body, one.opcode)
+                targets = self.targets.get(number) or written(self.graph.book, body, one.opcode)
                 read = names[len(targets) :]
                 writes = 0 if one.guard else self.mask(targets)
-                yield _Event(number, self.owning(names), self.owning(read), self.mask(read), writes)
+                load = number if number in self.targets else None
+                yield _Event(number, self.owning(names), self.owning(read), self.mask(read), writes, load)
 
     def mask(self, names: Iterable[str]) -> int:
         found = 0
@@ -178,7 +182,7 @@ class _Loads:
             yield from (Use(block, begin, one) for one in dead)
             flying = before - dead
             for event, after in zip(self.events[block], live[1:], strict=True):
-                if event.load is not None and not event.writes & after:
+                if event.load is not None and not self.registers[event.load] & after:
                     yield Use(block, event.number + 1, event.load)
                 yield from (Use(block, event.number, one) for one in flying & event.uses)
                 flying = event.after(flying)

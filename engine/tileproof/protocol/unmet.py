@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from typing import TypeVar
 
 from tileproof.base.records import dataclass, field
+from tileproof.protocol.actions import MEETING
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.values import Supposed
 from tileproof.protocol.warps import Awaited, OnBarrier
@@ -31,7 +32,6 @@ Size = TypeVar("Size")
 _ARRIVING = frozenset(
     {"arrive", "arrive_expect", "async_arrive", "bulk_load", "cancel", "complete", "copy", "mma_commit", "raw_copy"}
 )  # steps that may complete the phase of an mbarrier
-_MEETING = frozenset({"cta_arrive", "cta_barrier"})  # those that may complete a barrier of threads
 _LENGTHS = 2  # of runs that agree
 _TOGETHER = 3  # waits that are helped in one run
 _MOST = 24  # runs that are made for one hang
@@ -103,7 +103,7 @@ def unmet(
         open_: whether there is a loop whose length the text does not say: else all runs are of one length.
         budget: the instructions of all runs, but for those of the last wait that is helped.
     """
-    arriving, meeting = (_steps(machine, names) for names in (_ARRIVING, _MEETING))
+    arriving, meeting = (_steps(machine, names) for names in (_ARRIVING, MEETING))
     left = [frozenset({place}) for place in _waits(machine)]
     made = 0
     while left and made < _MOST and budget > 0:

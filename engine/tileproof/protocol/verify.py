@@ -32,7 +32,7 @@ from tileproof.protocol.launch import Blocks, Launch, Said, launch, least_thread
 from tileproof.protocol.launch_trials import Trial, narrowed, rare_blocks, right_in_blocks
 from tileproof.protocol.matrix_reads import MatrixReads
 from tileproof.protocol.program import Program, compile_kernel
-from tileproof.protocol.ptx_kernels import Compiled, compile_function
+from tileproof.protocol.ptx_kernels import Compiled, compile_function, place_of
 from tileproof.protocol.runs import Doubt, Outcome, each_once, key_of
 from tileproof.protocol.state import EarlyRead, Surroundings
 from tileproof.protocol.steps import Step, effects, of_wgmma
@@ -142,7 +142,8 @@ def _studied(
     """The outcome of the study of a kernel. What it is given beside ``asked`` is the rules, the options and aliases."""
     kernel = asked.kernel
     step = effects(book, aliases, any(of_wgmma(book, one) for one in inside), asked.early)
-    compiled = compile_kernel(kernel, aliases, step, book)
+    with _followed(kernel):
+        compiled = compile_kernel(kernel, aliases, step, book)
     if not any(instruction.kind == "effect" for instruction in compiled.code):
         return None
     module = Surroundings(lambda text: resolve(text, aliases), _slots(compiled, asked.boxes), asked.early)
@@ -173,7 +174,8 @@ def verify_function(
     Raises:
         Unstructured: its blocks jump to each other in a way that is not followed.
     """
-    compiled = compile_function(book, graph)
+    with _followed(place_of(graph.function)):
+        compiled = compile_function(book, graph)
     if not any(instruction.kind == "effect" for instruction in compiled.program.code):
         return None
     with _followed(compiled.kernel):

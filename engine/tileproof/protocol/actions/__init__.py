@@ -18,7 +18,7 @@ from tileproof.protocol.actions import (
 )
 from tileproof.protocol.actions.barriers import barrier_name
 from tileproof.protocol.actions.base import Action, limit
-from tileproof.protocol.actions.rendezvous import threads_missing, unmet_sets
+from tileproof.protocol.actions.rendezvous import MEETING, threads_missing, unmet_sets
 
 _PARTS = (
     *(scalars, elements, barriers, rendezvous, groups, multiply, copies, tensor_memory, registers, kernel),
@@ -26,4 +26,4 @@ _PARTS = (
 )
 ACTIONS: dict[str, Action] = {step: function for part in _PARTS for step, function in part.ACTIONS.items()}
 
-__all__ = ["ACTIONS", "Action", "barrier_name", "limit", "threads_missing", "unmet_sets"]
+__all__ = ["ACTIONS", "MEETING", "Action", "barrier_name", "limit", "threads_missing", "unmet_sets"]

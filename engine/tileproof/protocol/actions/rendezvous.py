@@ -20,6 +20,7 @@ from tileproof.protocol.warps import BarrierName, OnBarrier, OnCluster, ThreadSe
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
+MEETING = frozenset({"cta_arrive", "cta_barrier"})  # steps that may complete a barrier of threads
 
 
 def _rendezvous(machine: Machine, thread_set: ThreadSet, name: BarrierName, wanted: int, ended: int) -> int:
@@ -184,7 +185,7 @@ def unmet_sets(machine: Machine) -> list[ThreadSet]:
         """The numbers of the barriers that a thread may come to; None where one is not known."""
         if place not in numbers:
             steps = [code[at] for at in reachable(code, place)]
-            meeting = [one for one in steps if one.effect and one.effect.name in ("cta_barrier", "cta_arrive")]
+            meeting = [one for one in steps if one.effect and one.effect.name in MEETING]
             found = (machine.named.numbers.get(id(one.operation), {None}) for one in meeting)
             numbers[place] = set().union(*found)
         return numbers[place]
