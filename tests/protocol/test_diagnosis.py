@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import re
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ from conftest import SHARED, corpus_files, some
 from protocol.planted import OPERATORS, Mutant, harmless, mutants
 from protocol.rings import ARRIVAL, ring
 from tileproof.base.diagnostic import Diagnostic, Severity
+from tileproof.checking import kept_outcomes
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.search import Ended, Search
 from tileproof.protocol.program import Program
@@ -103,6 +105,39 @@ def test_a_barrier_that_is_not_initialised_is_found_beside_the_others():
     text = ring(3).replace("nvvm.mbarrier.init %f,", "nvvm.mbarrier.init %e,")
     assert {found.code for found in errors(text)} >= {"PR120"}
     assert any("initialise barrier" in found.hint for found in errors(text))
+
+
+def test_neighbours_of_which_none_is_initialised_are_a_finding_each():
+    """A trial that initialises one of them has no initialisation that the other could be made like."""
+    text = """.version 8.3
+.target sm_90a
+.address_size 64
+.visible .entry none() .reqntid 32, 1, 1
+{
+  .reg .b64 %rd<2>;
+  .shared .align 8 .b64 full[2];
+  bar.sync 0;
+  mbarrier.arrive.shared::cta.b64 %rd0, [full];
+  mbarrier.arrive.shared::cta.b64 %rd0, [full];
+  mbarrier.arrive.shared::cta.b64 %rd1, [full+8];
+  mbarrier.arrive.shared::cta.b64 %rd1, [full+8];
+  ret;
+}
+"""
+    found = errors(text)
+    assert [(one.code, line(one, one.span.start)) for one in found] == [("PR120", 8), ("PR120", 11), ("PR120", 12)]
+
+
+@pytest.mark.skipif(sys.flags.dev_mode, reason="in development mode an error of the search ends the check")
+def test_an_error_of_the_search_for_causes_loses_no_finding(monkeypatch: pytest.MonkeyPatch):
+    def fails(*_: object) -> None:
+        raise IndexError
+
+    monkeypatch.setattr(Search, "repairs", fails)
+    kept_outcomes.memory.cache_clear()
+    found = only(ring(3, drain=""))
+    kept_outcomes.memory.cache_clear()
+    assert (found.code, "its cause was not" in found.hint) == ("PR126", True), found.hint
 
 
 def test_names_are_those_of_rings_and_roles():

@@ -49,6 +49,7 @@ CODES = {
     "mask_without_a_waiting_cta": "PR124",
     "operand_unwritten": "PR170",
     "part_of_a_warp": "PR179",
+    "part_of_a_warpgroup": "PR184",
     "peer_never_waited_for": "PR111",
     "registers_decreased_to_more": "PR173",
     "registers_differ": "PR174",

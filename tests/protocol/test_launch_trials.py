@@ -259,3 +259,40 @@ def test_the_only_cluster_in_which_a_short_run_ends_is_the_one(brief: bool, hang
     launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=100)
     assert launched.cluster_known is known
     assert not known or launched.shapes[0].ctas == 2
+
+
+@pytest.mark.parametrize(("right", "clusters"), [({192}, {1}), (set(), {1, 2, 3, 4, 5})])
+def test_a_block_in_which_a_kernel_goes_right_comes_before_rare_clusters(right: set[int], clusters: set[int]):
+    """With too few threads nothing goes right, whatever the cluster is; other blocks are tried once."""
+    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
+    others = [Shape((threads, 1, 1), (1, 1, 1), 7, Extents(7, 7), 32) for threads in (160, 192)]
+    asked: list[Shape] = []
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        asked.append(shape)
+        good = shape.threads in right and shape.ctas == 1
+        return Trial(10 * shape.ctas, 30, int(not good), good)
+
+    launched = narrowed(BOOK, Launch((*usual, *others), False, False), tried, budget=5000)
+    assert launched.shapes[0].block == ((192, 1, 1) if right else (128, 1, 1))
+    assert {one.block for one in launched.shapes} == {(128, 1, 1), (160, 1, 1), (192, 1, 1)}
+    assert clusters <= {one.ctas for one in asked}
+    assert bool(launched.wrong_anyhow) is not bool(right)
+    assert [one.threads for one in asked].count(160) == 1
+
+
+_TWO = "  shr.u32 %r6, %r1, 6;\n  setp.eq.u32 %p1, %r6, 2;\n  @%p1 bar.sync 1, 64;\n"
+_SIX = "  setp.lt.u32 %p1, %r1, 192;\n  @%p1 bar.sync 1, 192;\n"
+
+
+@pytest.mark.parametrize(("meet", "code"), [(_TWO, "PR130"), (_SIX, "PR131")], ids=["two warps", "six warps"])
+def test_a_kernel_is_not_made_for_as_many_threads_as_wait_for_ever(meet: str, code: str):
+    """Some warps meet, which are not all there in small blocks: more have nothing to do with it."""
+    meeting = edited(copies("any"), ("  bar.sync 0;\n", meet))
+    assert errors(meeting, 160) == {code}
+    assert errors(meeting, 192) == errors(meeting, 224) == set()
+    (kernel,) = tileproof.check(meeting).files[0].kernels
+    assert (kernel.status, kernel.reasons) == ("followed", ())
+    few = meeting.replace(OWN["any"], OWN["few"])  # the fifth warp copies to the place of the first
+    (kernel,) = tileproof.check(few).files[0].kernels
+    assert {reason.case for reason in kernel.reasons} <= {"assumed_block", "any_block"} and kernel.status == "partly"

@@ -84,6 +84,97 @@ AGAIN:
 """
 )
 
+# One warp stores a tile and comes later than its warpgroup, which releases what the wgmma of all four read by one arrival
+# (FlashAttention 3).
+BEHIND = (
+    HEAD.replace("sm_100a", "sm_90a")
+    + """.visible .entry behind(.param .align 64 .b8 map[128], .param .u64 to, .param .u32 tiles)
+.reqntid 160, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .f32 %f<5>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.b32 %r3, 0;
+  ld.param.u32 %r4, [tiles];
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  ld.param.u64 %rd5, [to];
+  setp.eq.s32 %p8, %r1, 96;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2+8192], 1;
+  mbarrier.init.shared::cta.b64 [%r2+8200], 1;
+  mbarrier.init.shared::cta.b64 [%r2+8208], 1;
+  mbarrier.init.shared::cta.b64 [%r2+8216], 1;
+  fence.mbarrier_init.release.cluster;
+INITIALISED:
+  bar.sync 0;
+  shr.u32 %r5, %r1, 5;
+  shfl.sync.idx.b32 %r6, %r5, 0, 31, -1;
+  setp.lt.u32 %p2, %r6, 4;
+  @%p2 bra MULTIPLY;
+LOAD:
+  elect.sync _|%p5, -1;
+  @!%p5 bra END;
+FILL:
+  and.b32 %r7, %r3, 1;
+  shl.b32 %r8, %r7, 3;
+  add.s32 %r9, %r2, %r8;
+  shr.u32 %r10, %r3, 1;
+  and.b32 %r11, %r10, 1;
+  xor.b32 %r12, %r11, 1;
+EMPTY:
+  mbarrier.try_wait.parity.shared::cta.b64 %p6, [%r9+8208], %r12;
+  @!%p6 bra EMPTY;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r9+8192], 4096;
+  shl.b32 %r13, %r7, 12;
+  add.s32 %r14, %r2, %r13;
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r14], [%rd2, {%r3, %r3}], [%r9+8192];
+  add.s32 %r3, %r3, 1;
+  setp.lt.s32 %p4, %r3, %r4;
+  @%p4 bra FILL;
+  bra.uni END;
+MULTIPLY:
+  and.b32 %r7, %r3, 1;
+  shl.b32 %r8, %r7, 3;
+  add.s32 %r9, %r2, %r8;
+  shr.u32 %r10, %r3, 1;
+  and.b32 %r11, %r10, 1;
+FULL:
+  mbarrier.try_wait.parity.shared::cta.b64 %p6, [%r9+8192], %r11;
+  @!%p6 bra FULL;
+  shl.b32 %r13, %r7, 12;
+  add.s32 %r14, %r2, %r13;
+  shr.u32 %r15, %r14, 4;
+  and.b32 %r16, %r15, 16383;
+  cvt.u64.u32 %rd3, %r16;
+  or.b64 %rd4, %rd3, 0x4000004000010000;
+  wgmma.fence.sync.aligned;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd4, %rd4, 0, 1, 1, 0, 0;
+  wgmma.commit_group.sync.aligned;
+  wgmma.wait_group.sync.aligned 0;
+  @%p1 bra RELEASED;
+  mbarrier.arrive.shared::cta.b64 _, [%r9+8208];
+RELEASED:
+  setp.ne.u32 %p7, %r6, 3;
+  @%p7 bra GIVEN;
+  bar.sync 1, 128;
+  @%p8 cp.async.bulk.global.shared::cta.bulk_group [%rd5], [%r2+9216], 2048;
+  cp.async.bulk.commit_group;
+  cp.async.bulk.wait_group 0;
+  bra.uni STORED;
+GIVEN:
+  bar.arrive 1, 128;
+STORED:
+  add.s32 %r3, %r3, 1;
+  setp.lt.s32 %p4, %r3, %r4;
+  @%p4 bra MULTIPLY;
+END:
+  ret;
+}
+"""
+)
+
 # Two warpgroups write a half of a tile each, and one thread of each stores it.
 HALVES = (
     HEAD
@@ -913,6 +1004,18 @@ MISTAKES = {
     "a read of what others count": (ATOMIC, "  barrier.sync 0;\n", "", {"PR116"}),
     "a weak read of what others count": (POLLED, ".volatile", "", {"PR116"}),
     "a barrier of as many threads as the CTA has": (ENDED, "bar.sync 0; //", "bar.sync 0, 64; //", {"PR130"}),
+    "a warp that goes past the wgmma of its warpgroup": (
+        BEHIND,
+        "  wgmma.fence",
+        "  setp.eq.u32 %p7, %r6, 3;\n  @%p7 bra RELEASED;\n  wgmma.fence",
+        {"PR184"},
+    ),
+    "a warpgroup releases what its wgmma reads": (
+        BEHIND,
+        "aligned 0;\n  @%p1",
+        "aligned 1;\n  @%p1",
+        {"PR104", "PR112"},
+    ),
     "memory is filled while wgmma reads it": (REFILLED, "aligned 0;\n  add", "aligned 1;\n  add", {"PR112"}),
     "a wgmma reads what other warps wrote": (REUSED, "  bar.sync 0;\n", "", {"PR111"}),
     "halves without a barrier": (HALVES, "  bar.sync %r9, 128;\n", "", {"PR111"}),
@@ -970,6 +1073,7 @@ RIGHT = {
     "cleared": CLEARED,
     "ended": ENDED,
     "refilled": REFILLED,
+    "behind": BEHIND,
     "reused": REUSED,
     "halves": HALVES,
     "handed": HANDED,
@@ -1017,6 +1121,19 @@ def mistaken(text: str, right: str, wrong: str, expected: set[str]) -> None:
 @pytest.mark.parametrize("text", RIGHT.values(), ids=RIGHT)
 def test_what_kernels_do_is_right(text: str):
     verified(text)
+
+
+def test_a_warpgroup_of_which_a_warp_never_comes_is_followed_without_it():
+    """Warps 2 and 3 meet after the wgmma of the one and before that of the other: no run waits for ever."""
+    apart = edited(
+        BEHIND,
+        ("  wgmma.fence", "  setp.eq.u32 %p7, %r6, 3;\n  @%p7 bar.sync 2, 64;\n  wgmma.fence"),
+        ("  @%p1 bra RELEASED;", "  setp.eq.u32 %p7, %r6, 2;\n  @%p7 bar.sync 2, 64;\n  @%p1 bra RELEASED;"),
+    )
+    report = tileproof.check(apart)
+    (kernel,) = report.files[0].kernels
+    assert kernel.executed == kernel.steps
+    assert "PR130" not in {one.code for one in report.diagnostics}
 
 
 @pytest.mark.parametrize("name", MISTAKES)

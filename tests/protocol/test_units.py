@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from test_ptx_kernels import RING
+from test_ptx_practices import edited
 
 import tileproof
 from tileproof.base.source import Source
+from tileproof.protocol import verify
 from tileproof.protocol.deciding import turns_written
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.study import Study
@@ -121,6 +123,62 @@ def test_integers_of_one_loop_may_count_in_other_units():
     *inner, outer, other = sorted(turns(one))
     assert inner == [one.shape.extent] * 2 and outer == other > one.shape.extent
     assert found(OF_HEADS) == set()
+
+
+# A CTA finds its rows by the heads and batches, and takes all of a cache in pages: their product is a length.
+OF_PAGES = (
+    RING.replace(".param .u32 tiles)", ".param .u32 heads, .param .u32 batches, .param .u32 pages, .param .u32 rows)")
+    .replace("%r<30>", "%r<40>")
+    .replace(
+        "  ld.param.u32 %r4, [tiles];\n",
+        """  ld.param.u32 %r30, [heads];
+  ld.param.u32 %r31, [batches];
+  ld.param.u32 %r32, [pages];
+  ld.param.u32 %r33, [rows];
+  mul.lo.s32 %r4, %r32, %r33;
+  mov.u32 %r34, %ctaid.x;
+  div.u32 %r34, %r34, %r30;
+  div.u32 %r34, %r34, %r31;
+  add.s32 %r34, %r34, 127;
+  add.s32 %r4, %r4, %r34;
+  shr.u32 %r4, %r4, 7;
+""",
+    )
+)
+
+
+def test_a_length_that_is_a_product_counts_in_its_factors_alone():
+    """The integers that the place of a CTA is computed by decide it as well, and are no reason that it is long."""
+    one = study(OF_PAGES)
+    assert one.unsettled and found(OF_PAGES) == set()
+    factors = one.launched_as(one.shape)
+    factors.makers, factors.units = True, ()
+    factors.begin()
+    assert not factors.unsettled and len(factors.units) == 2
+    assert all(one.shape.extent <= length <= 8 * one.shape.extent for length in turns(factors))
+
+
+def test_units_are_sought_otherwise_where_something_is_left_open(monkeypatch: pytest.MonkeyPatch):
+    """And what is found then counts where nothing is open."""
+    open_: list[bool] = []
+    monkeypatch.setattr(verify, "_open", lambda outcome: open_.pop(0))
+    for answers, makers in (([False], False), ([True, False], True), ([True, True], False)):
+        open_[:] = answers
+        assert (study(OF_PAGES).makers, open_) == (makers, [])
+
+
+def test_an_integer_is_one_by_whatever_register_its_address_is_given():
+    """Roles that read it in different ways go around equally often (nvcc, kernels whose parameters are a struct)."""
+    apart = edited(
+        RING,
+        ("  mov.b64 %rd1, map;\n", "  mov.b64 %rd1, map;\n  mov.b64 %rd7, tiles;\n  add.s64 %rd8, %rd7, 64;\n"),
+        ("  setp.eq.s32 %p2,", "  ld.param.u32 %r29, [%rd8+-64];\n  setp.eq.s32 %p2,"),
+        ("  setp.lt.s32 %p7, %r5, %r4;\n", "  setp.lt.s32 %p7, %r5, %r29;\n"),
+    )
+    one = study(apart)
+    assert len(one.units) == 1
+    assert turns(one) == [one.shape.extent] * 2
+    assert found(apart) == set()
 
 
 def test_a_kernel_whose_usual_run_has_no_end_is_run_to_where_it_hangs():

@@ -52,7 +52,8 @@ _POSSIBLE_CLUSTERS = ((1, 1, 1), (2, 1, 1), (1, 2, 1), (2, 2, 1), (4, 1, 1))
 class Blocks:
     """With how many threads in a CTA a kernel goes right, of all numbers of whole warps that it may have.
 
-    Numbers that no launch can have are in neither: a warp would reach for what is another warp's.
+    Numbers that no launch can have are in neither: a warp would reach for what is another warp's, or threads wait for
+    ever.
 
     Attributes:
         right, wrong: numbers of threads, in order.

@@ -1,7 +1,7 @@
 """What a kernel in PTX is launched with where its text does not say it, told by how its runs go.
 
 A cluster is the one in which the kernel goes right, if it goes right in no other number of CTAs. Of the threads of a
-CTA nothing is assumed where the kernel goes right with any number of whole warps. Three facts save runs:
+CTA nothing is assumed where the kernel goes right with any number of whole warps. Some facts save runs:
 
 - A thread of a kernel that never asks how many threads there are, and decides nothing by what others leave in shared
   memory, does the same in each CTA that has it, as long as it waits for others only at barriers of all. Fewer threads
@@ -9,6 +9,8 @@ CTA nothing is assumed where the kernel goes right with any number of whole warp
   is so with more.
 - A warp of such a kernel that reaches for lanes of tensor memory which are another warp's does so in each larger CTA as
   well, unless it waits for ever before. No launch works that has such a warp, so the kernel is not made for one.
+- Threads that wait for ever are noticed at the first launch: a kernel that goes right with some number of threads is
+  not made for one with which it hangs.
 - Accumulators in tensor memory are read by the warps of a warpgroup, each its quarter of the lanes.
 """
 
@@ -20,6 +22,7 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, replace
 from tileproof.dialects.operations import Operations
 from tileproof.evaluate import hardware
+from tileproof.judge.launches import Three
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.deciding import by_others
 from tileproof.protocol.folding import Shape
@@ -58,19 +61,26 @@ class Trial:
 
 
 def narrowed(
-    book: Rulebook, launched: Launch, tried: Callable[[Shape, bool], Trial], budget: int, pairs: bool = False
+    book: Rulebook,
+    launched: Launch,
+    tried: Callable[[Shape, bool], Trial],
+    budget: int,
+    pairs: bool = False,
+    again: bool = False,
 ) -> Launch:
     """The launches of a kernel in PTX with one cluster: the first with which a run does most.
 
     Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them;
     nor where it comes to the end of a short run with one number alone, and hangs with all others: a long one has none.
-    Where it goes right with none, that with which it goes furthest shows what is wrong, or what may be.
+    Where it goes right with none, that with which it goes furthest shows what is wrong, or what may be. Where the block
+    is not known either it is one in which it goes right in the first cluster, if there is one.
 
     Args:
         tried: a run in one way, to its end or to the first error.
         budget: the instructions of all runs in rare clusters; it ends where what is left cannot be enough, by the least
             that a CTA took, but not before all clusters of a power of two were tried, or it goes right in one.
         pairs: whether CTAs work in pairs, so that their number is even.
+        again: whether the block is one in which it went right.
     """
     block = launched.shapes[0].block
     usual = [one for one in launched.shapes if one.block == block]
@@ -83,6 +93,11 @@ def narrowed(
     free = [one for one, trial in done.items() if not trial.hangs]
     if len({one.ctas for one in free}) == 1 and len(done) == len(usual) and all(done[one].brief for one in free):
         return replace(launched, shapes=_all_in(launched, free[0]), cluster_known=True)
+    if all(one.errors for one in done.values()) and not (launched.block_known or again):
+        blocks = dict.fromkeys(one.block for one in launched.shapes if one.block != block)
+        better = next((one for one in blocks if tried(replace(usual[0], block=one), True).right), None)
+        if better is not None:
+            return narrowed(book, _in_block(launched, better), tried, budget, pairs, again=True)
     if all(one.errors for one in done.values()):
         found, every = _in_rare(book, usual, pairs, lambda shape: tried(shape, True), budget)
         done |= found
@@ -158,6 +173,14 @@ def _unusual(shape: Shape) -> bool:
     return shape.ctas.bit_count() > 1
 
 
+def _in_block(launched: Launch, block: Three) -> Launch:
+    """The launches with another block in all clusters, and the block that was first in the first of them."""
+    before = launched.shapes[0]
+    clusters = (replace(one, block=block) for one in launched.shapes if one.block == before.block)
+    others = (one for one in launched.shapes if one.block not in (block, before.block))
+    return replace(launched, shapes=(*clusters, *others, before))
+
+
 def _all_in(launched: Launch, chosen: Shape) -> tuple[Shape, ...]:
     """One way to launch a kernel, and the other blocks in the cluster of that."""
     others = (replace(one, cluster=chosen.cluster) for one in launched.shapes if one.block != chosen.block)
@@ -206,7 +229,9 @@ def right_in_blocks(
     sizes = range(least, hardware.limit(book, "cta_threads") + 1, shape.warp)
     if shape.threads not in sizes:
         return None
-    impossible = book.enums["impossible_block_finding"].by_spelling.keys()
+    impossible, waiting, uneven = (
+        book.enums[f"{name}_block_finding"].by_spelling.keys() for name in ("impossible", "waiting", "uneven")
+    )
     counts = any(one.kind == "effect" and _COUNT.search(one.operation.name) for one in code)
     by_itself = not counts and not by_others(code, {one[1:] for one in book.enums["tensor_step"].members})
     alone = by_itself and not _numbered(book, steps)
@@ -214,7 +239,7 @@ def right_in_blocks(
 
     def note(threads: int, codes: Set[str]) -> None:
         fewer, more = (one for one in sizes if one < threads), (one for one in sizes if one > threads)
-        same = more if codes else fewer
+        same = (more if codes else fewer) if not codes or codes - uneven else ()
         if alone or (by_itself and not codes.isdisjoint(impossible)):
             found.update((one, codes) for one in same if one not in found)
         found[threads] = codes
@@ -236,7 +261,8 @@ def right_in_blocks(
         if codes is None:
             return None
         note(threads, codes)
-    wrong = {one: codes for one, codes in found.items() if codes and codes.isdisjoint(impossible)}
+    no_launch = waiting | uneven
+    wrong = {one: codes for one, codes in found.items() if not codes <= no_launch and codes.isdisjoint(impossible)}
     every = frozenset().union(*wrong.values())
     return Blocks(tuple(one for one in sizes if not found[one]), tuple(sorted(wrong)), tuple(sorted(every)))
 

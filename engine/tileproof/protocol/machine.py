@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from functools import lru_cache
 from typing import TypeAlias
 
 from tileproof.base.by_identity import by_identity
@@ -48,6 +50,7 @@ _ARGUMENT = 2  # the arguments of the kernel, apart from other terms
 _MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
 _IN_TENSOR_MEMORY = {"tmem_load", "tmem_store", "raw_tmem_copy", "raw_mma"}  # steps to which it is given as a pointer
 _POINTER = "ptr<"
+COLLECTIVE = "wgmma_wait"  # the step at which the warps of a warpgroup meet
 _WAITS = {"wait", "peek", "block", "cta_barrier", "cta_arrive"}  # roles wait at different phases and barriers
 Missed: TypeAlias = "Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None]"
 _Computed: TypeAlias = "tuple[list[Value], Sequence[Value]]"  # of which values, and what
@@ -132,6 +135,7 @@ class Machine:
         alignments: of each memory the first barrier that was initialised at each distance from where they are aligned.
         writers: the instructions that give each slot a value, once that was asked (``by_role``).
         spans: where operations access memory, by ``id``, of those of which that is wanted.
+        multiplied: how often each warp executed a wgmma, by ``id`` of the operation, then by CTA and warp.
     """
 
     program: Program
@@ -210,6 +214,7 @@ class Machine:
     alignments: dict[tuple[int, int], dict[int, tuple[int, Operation]]] = field(default_factory=dict)
     writers: Writers | None = None
     spans: Mapping[int, set[Span]] = field(default_factory=dict)
+    multiplied: dict[int, tuple[Operation, Counter[tuple[int, int]]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")
@@ -248,7 +253,8 @@ class Machine:
                     moved |= self.advance(thread_set)
             self.thread_sets = [s for s in self.thread_sets if not s.finished]
             self.look()
-            if not (moved or self.deliver() or self.release_parked() or self.halve() or self.excuse() or self.helped()):
+            goes = moved or self.deliver() or self.release_parked() or self.part_warpgroup()
+            if not (goes or self.halve() or self.excuse() or self.helped()):
                 return
             if self.steps > self.most:
                 self.most = self.more(self) if self.more is not None and self.most else 0
@@ -417,6 +423,8 @@ class Machine:
                         self.split_by_value(thread_set, held)
             if name in self.together:
                 self.whole_warps(thread_set, instruction.operation)
+                if name == COLLECTIVE and not self.gathers(thread_set):
+                    return -1
             how = self.addressed.get(name)
             if how is not None and not sees(how, self.located(thread_set, instruction)):
                 self.taint.unseen.setdefault(id(instruction.operation), instruction.operation)
@@ -683,6 +691,35 @@ class Machine:
         thread_set.parked = False
         thread_set.place += 1
         return True
+
+    def gathers(self, thread_set: ThreadSet) -> bool:
+        """Whether the rest of its warpgroups is where a thread set is, or does not come.
+
+        A warpgroup executes its wgmma together, and a wait ends for all of it: pipelines have one arrival of a
+        warpgroup release what all its warps read (CUTLASS, include/cutlass/pipeline/sm90_pipeline.hpp,
+        PipelineTmaAsync).
+        """
+        if thread_set.gathered or thread_set.alone:
+            return True
+        missing = self.missing(thread_set.warps)
+        sets = (one for one in self.thread_sets if one.cta == thread_set.cta and not one.finished) if missing else ()
+        others = [one for one in sets if not missing.isdisjoint(one.warps)]
+        thread_set.gathering = any(one.place != thread_set.place for one in others)
+        if not thread_set.gathering:
+            for one in others:
+                one.gathered, one.gathering = True, False
+        return not thread_set.gathering
+
+    def missing(self, warps: tuple[int, ...]) -> frozenset[int]:
+        """The warps that are missing of the warpgroups that some warps belong to."""
+        return _missing(warps, hardware.limit(self.book, "group_warps"))
+
+    def part_warpgroup(self) -> bool:
+        """Let warps go on for whom the rest of their warpgroup does not come; whether there are any."""
+        gathering = [one for one in self.thread_sets if one.gathering]
+        for one in gathering[:1]:
+            one.gathering, one.alone = False, True
+        return bool(gathering)
 
     def halve(self) -> bool:
         """Let barriers of threads complete without the rest of a warp; whether any threads may wait for that."""
@@ -1213,6 +1250,12 @@ def _ways(
     yes = tuple([t for t in threads if (told if (one := each[t]) is None else one != 0)])
     no = tuple([t for t in threads if not (told if (one := each[t]) is None else one != 0)])
     return yes, no, any(each[t] is None for t in threads)
+
+
+@lru_cache(maxsize=256)
+def _missing(warps: tuple[int, ...], size: int) -> frozenset[int]:
+    """The warps that are missing of the groups of so many that some warps belong to."""
+    return frozenset(first + i for first in {warp - warp % size for warp in warps} for i in range(size)) - set(warps)
 
 
 def _warp(agent: Agent) -> object:

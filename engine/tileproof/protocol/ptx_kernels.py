@@ -347,6 +347,15 @@ class _Kernel:
             found = self.parameters[name, offset, text] = (self.slot(text), text)
         return found[0]
 
+    def place_of(self, one: Statement, part: Part) -> tuple[str, int]:
+        """Where a load reads of what the kernel gets, by whatever register it has the address: the variable, and the
+        byte. The register, and what is added to it, where that is not known.
+        """
+        found = self.values.part(one.number, part, 64)
+        if found.symbol and found.offset is not None:
+            return found.symbol, found.offset
+        return part.names[0], part.offset
+
     def count_of(self, name: str, offset: int, text: str) -> Leaf:
         """An integer that the kernel gets: a run supposes that it counts elements, so many to a tile, or tiles."""
         slot = self.parameter(name, offset, text)
@@ -600,8 +609,8 @@ class _Writer(Writer):
         to, operands = self.destination(one), one.operands or ()
         kind = INTEGER.search(one.opcode)
         if len(operands) == 2 and operands[1].parts and one.opcode.endswith(_FLOAT):
-            part = operands[1].parts[0]
-            self.suppose_one(to, crc32(part.names[0].encode()), part.offset, guard)
+            source, offset = self.kernel.place_of(one, operands[1].parts[0])
+            self.suppose_one(to, crc32(source.encode()), offset, guard)
             return
         if len(operands) != 2 or not operands[1].parts or kind is None:
             self.forget(one, to, guard)
@@ -611,13 +620,14 @@ class _Writer(Writer):
         if variable is not None and variable not in self.kernel.graph.function.parameters:
             self.forget(one, to, guard)  # what a call returns
             return
+        source, offset = self.kernel.place_of(one, part)
         for i, name in enumerate(to):
-            at = part.offset + i * size
+            at = offset + i * size
             if size == 2 * _WORD and name in self.kernel.halved:
-                words = tuple(self.kernel.count_of(part.names[0], at + half, "i32") for half in (0, _WORD))
+                words = tuple(self.kernel.count_of(source, at + half, "i32") for half in (0, _WORD))
                 self.pair(name, words, guard)
                 continue
-            leaf = self.kernel.count_of(part.names[0], at, "i64" if size == 8 else "i32")
+            leaf = self.kernel.count_of(source, at, "i64" if size == 8 else "i32")
             self.nodes.append(leaf)
             self.assign(name, leaf.outputs[0], guard)
 

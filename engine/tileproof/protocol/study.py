@@ -16,6 +16,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.accumulators import Fills, unfilled
 from tileproof.protocol.actions import Action
 from tileproof.protocol.actions.exits import left_early
+from tileproof.protocol.actions.multiply import parted_warpgroups
 from tileproof.protocol.actions.registers import warpgroups
 from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
@@ -102,6 +103,8 @@ class Study:
     stored: Mapping[tuple[int, int], int] = field(default_factory=dict)  # bytes that bulk stores read
     loaded: Mapping[object, int] = field(default_factory=dict)  # bytes of the boxes that copies load
     units: tuple[tuple[int, int], ...] = ()  # of integers that count in other tiles than usual, by term
+    makers: bool = False  # such are only those of which fewer elements make a loop shorter
+    unsettled: bool = False  # a loop is too long, and no units were found
     given: tuple[tuple[int, int], ...] = ()  # integers with which a kernel does not end at once, by term
     lacking: Set[Awaited] = frozenset()  # barriers that surely lack arrivals or bytes
     jobs: dict[int, bool] = field(default_factory=dict)  # whether loops take jobs, by the place of their check
@@ -111,6 +114,7 @@ class Study:
         """A study of another launch, whose runs suppose what those of this one do."""
         one = Study(self.book, self.kernel, self.compiled, shape, self.module, dict(self.actions), False, self.thorough)
         one.ptx, one.whole, one.units, one.given = self.ptx, self.whole, self.units, self.given
+        one.makers = self.makers
         one.stored, one.loaded, one.jobs = self.stored, self.loaded, self.jobs
         return one
 
@@ -222,6 +226,7 @@ class Study:
             left_early(machine)
             halves_missing(machine)
             warpgroups(machine)
+            parted_warpgroups(machine)
             self.fills = unfilled(machine, self.fills)
         let_go = self.ptx and bool(forced) and self.judged is not None and self.judged.hangs
         for case, operation in machine.taint.reasons if program is None and not let_go else ():
@@ -334,28 +339,52 @@ class Study:
 
     def in_tiles(self) -> Run | None:
         """The long run of a kernel in PTX whose integers count in the tiles of its loops; None where none is found."""
-        from tileproof.protocol.units import TRIALS, Units  # noqa: PLC0415
+        from tileproof.protocol.units import Units  # noqa: PLC0415
 
-        turns, tiles = self.shape.extent, self.limit("long_tiles")
-        units = Units(self.compiled.code, turns, self.limit("tile_elements"), self.run_steps)
-        kept = self.noted()
+        units = Units(self.compiled.code, self.shape.extent, self.limit("tile_elements"), self.run_steps)
+        units.longer = self.length_of if self.makers else None
+        found, kept = self.in_units(units)
+        if found is None:
+            self.unsettled = units.too_long is not None
+            found = units.longest() or self.hung_in(units)
+            if found is not None:
+                self.forget(kept)
+        if found is not None:
+            self.units = found.machine.shape.extents.units
+        return found
+
+    def in_units(self, units: Units) -> tuple[Run | None, Noted]:
+        """The run that a search for units ends with, if it finds one, and what was noted up to the last one kept."""
+        from tileproof.protocol.units import TRIALS  # noqa: PLC0415
+
+        turns, tiles, kept = self.shape.extent, self.limit("long_tiles"), self.noted()
         for _ in range(TRIALS):
             noted = self.noted()
             budget = max(self.limit("trial_steps"), units.next_steps) if units.ended else None
             one = self.run(units.extents, turns, tiles, budget=budget, gives_up=units.gives_up)
             if units.stands(one):
-                self.units = units.extents.units
-                return one
+                return one, kept
             further, after = units.goes_on(one), self.noted()
             kept = after if one is units.ended or one is units.hung else kept
             self.forget(noted)
             if not further:
                 break
-        longest = units.longest() or self.hung_in(units)
-        if longest is not None:
-            self.forget(kept)
-            self.units = longest.machine.shape.extents.units
-        return longest
+        return None, kept
+
+    def length_of(self, extents: Extents, place: int) -> int:
+        """How often a loop goes around with other integers; 0 where a trial does not come to it."""
+        lengths: list[int] = []
+
+        def begins(at: int, length: int) -> bool:
+            lengths.extend([length] if at == place else [])
+            return bool(lengths)
+
+        noted = self.noted()
+        self.run(
+            extents, self.shape.extent, self.limit("long_tiles"), budget=self.limit("trial_steps"), gives_up=begins
+        )
+        self.forget(noted)
+        return lengths[0] if lengths else 0
 
     def hung_in(self, units: Units) -> Run | None:
         """A run in other units in which threads wait for ever, as they do neither in shorter nor in longer ones."""

@@ -6,13 +6,18 @@ given up where the loop begins, and made again with fewer elements of the intege
 the usual one where it comes to its end, and each loop that these integers decide goes around as often as the long run
 has tiles, or as it would go around in the usual run; or where neither the usual one comes to its end nor one in which
 loops go around more often.
+
+Integers that share out the work decide how long a loop is as well, and are many: a scheduler divides by most of what a
+kernel gets. Where no such run is found, fewer elements are taken only of those that make the loop longer, such as the
+pages of a cache and the elements of a page, whose product is a length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
-from tileproof.base.records import dataclass, field
+from tileproof.base.records import dataclass, field, replace
 from tileproof.protocol.deciding import deciding, in_order, turns_written
 from tileproof.protocol.folding import Extents
 from tileproof.protocol.program import Instruction, loops_at
@@ -22,6 +27,7 @@ from tileproof.protocol.terms import PLACES
 TRIALS = 8  # runs to find the units by
 _OFTEN = 8  # as many turns as the long run has tiles
 _MORE = 4  # as many elements, where a loop goes around too seldom
+_FEWEST = 2  # turns of a loop, where more make the run too long: in the second one a ring shows its order
 _NEXT = 2  # the same after a run that came to its end
 
 
@@ -42,6 +48,9 @@ class Units:
         too_long: the first loop at which a run was given up, and how often it goes around.
         ended: the last run that came to its end; ``hung``: one in which threads wait for ever.
         deciders: the integers that decide how often a loop goes around, by its place.
+        longer: where only those are to count otherwise of which fewer elements make a loop shorter: how often it goes
+            around in a run that is given up there, by its place.
+        makers: those; aim: how often that loop is to go around.
     """
 
     code: Sequence[Instruction]
@@ -57,6 +66,9 @@ class Units:
     ended: Run | None = None
     hung: Run | None = None
     deciders: dict[int, frozenset[int]] = field(default_factory=dict)
+    longer: Callable[[Extents, int], int] | None = None
+    makers: Set[int] = frozenset()
+    aim: int = 0
 
     @property
     def extents(self) -> Extents:
@@ -82,14 +94,19 @@ class Units:
                 return False
             self.usual = self.usual or turns_written(self.code, Extents(self.turns, self.turns))
             self.least[place] = self.turns
-            unit = max(1, self.tile * self.turns // length)
-            self.found |= dict.fromkeys(self.of(place) - self.known, unit)
+            self.found |= self.tiles_of(place, length)
             return self.fits()
         if not _ended(one):
             self.hung = one if one.machine.coverage.complete else None
-            return False
+            if self.hung or not self.makers or self.ended or self.too_long is None or self.aim <= _FEWEST:
+                return False
+            self.aim = max(_FEWEST, self.aim // 2)
+            self.found |= self.shorter(self.too_long[0])
+            return True
         seldom = self.too_seldom(one)
         self.ended = one
+        if self.aim and self.aim < self.turns:  # more elements made the run too long
+            return False
         return self.next_steps <= self.most and self.more(seldom, _NEXT, 1) and self.fits()
 
     @property
@@ -112,6 +129,29 @@ class Units:
             terms, _ = deciding(self.code, (place,))
             self.deciders[place] = terms - PLACES
         return self.deciders[place]
+
+    def tiles_of(self, place: int, length: int) -> dict[int, int]:
+        """How many elements make a tile of the integers that make a loop too long and do not count in tiles yet."""
+        mine = self.of(place) - self.known
+        if self.longer is not None:
+            self.makers = {term for term in mine if self.around(place, {term: 1}) < length}
+            if self.makers:
+                self.aim = self.turns
+                return self.shorter(place)
+        return dict.fromkeys(mine, max(1, self.tile * self.turns // length))
+
+    def shorter(self, place: int) -> dict[int, int]:
+        """The fewest elements of the integers that made a loop too long with which it goes around as it is to."""
+
+        def turns(elements: int) -> int:
+            return self.around(place, dict.fromkeys(self.makers, elements))
+
+        return dict.fromkeys(self.makers, 1 + bisect_left(range(1, self.tile), self.aim, key=turns))
+
+    def around(self, place: int, units: dict[int, int]) -> int:
+        """How often a loop goes around in other units."""
+        assert self.longer is not None
+        return self.longer(replace(self, found=self.found | units).extents, place)
 
     @property
     def known(self) -> Set[int]:

@@ -225,10 +225,43 @@ def _function_launched(
 ) -> tuple[Launch, Judged]:
     """How a kernel in PTX is launched, and what is known of it then.
 
+    Where a loop is too long, no units of the integers were found with which it is not, and something is left open, the
+    units are sought otherwise: what is known then holds if nothing is open.
+
     Args:
         said: as of ``verify_function``.
         done: is given the studies of each launch.
     """
+    studies: list[Study] = []
+    asked = (book, graph, compiled, actions, explain, thorough)
+    usual = _counted(*asked, studies, said, makers=False)
+    if usual[1][1].unsettled and _open(usual[1][0]):
+        others: list[Study] = []
+        found = _counted(*asked, others, said, makers=True)
+        if not _open(found[1][0]):
+            usual, studies = found, others
+    if done is not None:
+        done += studies
+    return usual
+
+
+def _open(outcome: Outcome) -> bool:
+    """Whether something of a kernel is not known."""
+    return bool(outcome.doubts) or len(outcome.executed) < len(outcome.steps)
+
+
+def _counted(
+    book: Rulebook,
+    graph: Graph,
+    compiled: Compiled,
+    actions: Mapping[str, Action],
+    explain: bool,
+    thorough: bool,
+    done: list[Study],
+    said: Said,
+    makers: bool,
+) -> tuple[Launch, Judged]:
+    """The same with integers that count in other units in one way (``Study.makers``)."""
     opcodes = {one.opcode for one in graph.module.instructions[graph.function.first : graph.function.last]}
     fenced = any(one.startswith("tcgen05.fence") for one in opcodes)
     module = Surroundings(
@@ -242,7 +275,9 @@ def _function_launched(
 
     def study(shape: Shape) -> Study:
         program = compiled.program
-        return Study(book, compiled.kernel, program, shape, module, dict(actions), explain, thorough, ptx=True)
+        one = Study(book, compiled.kernel, program, shape, module, dict(actions), explain, thorough, ptx=True)
+        one.makers = makers
+        return one
 
     begun: dict[Shape, Study] = {}
 
@@ -250,8 +285,7 @@ def _function_launched(
         one = begun.pop(shape, None) or study(shape)
         one.elsewhere = partial(map, study, [replace(other, block=shape.block) for other in launched.others])
         one.loose = bool(launched.others) and len(launched.shapes) > 1
-        if done is not None:
-            done.append(one)
+        done.append(one)
         return conclude(one), one
 
     copied = _has(book, compiled, "thread_copy_step") and _has(book, compiled, "warpgroup_step")

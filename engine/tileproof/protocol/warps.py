@@ -170,6 +170,8 @@ class ThreadSet:
         arrived: its arrival at the cluster barrier that it has not waited for yet.
         passed: the barrier at which it waited and that has completed since.
         excused: whether it leaves the wait where it is blocked although nothing is known to complete it.
+        gathering: whether it waits for the rest of its warpgroup; gathered: whether that has come; alone: whether it
+            goes on without it.
         idle: threads that have left a loop which others of their warp still go around, by the place of the loop.
         warps: those that its threads belong to.
     """
@@ -194,6 +196,9 @@ class ThreadSet:
     blocked: Wait | None = None
     passed: BarrierName | None = None
     excused: bool = False
+    gathering: bool = False
+    gathered: bool = False
+    alone: bool = False
     idle: dict[int, frozenset[int]] = field(default_factory=dict)
     warps: tuple[int, ...] = ()
 

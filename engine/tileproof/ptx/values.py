@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import cached_property, lru_cache
 
 from tileproof.base.patterns import regex
-from tileproof.base.records import dataclass
+from tileproof.base.records import dataclass, replace
 from tileproof.evaluate.hardware import limit
 from tileproof.ptx import abstract
 from tileproof.ptx.abstract import Integer, anything, of_constant, of_range
@@ -345,10 +345,10 @@ class Values:
     def address(self, scope: Scope, name: str, width: int) -> Integer:
         """The address of a variable."""
         variable = scope.variable(name)
-        if variable is None:
+        if variable is None or variable.space not in ("shared", "param"):
             return anything(width)
-        if variable.space != "shared":
-            return anything(width)
+        if variable.space == "param":
+            return replace(anything(width), symbol=name, offset=0)
         bits = _address_bits(self.book)
         zeros = (variable.alignment & -variable.alignment) - 1
         high = (1 << bits) - 1

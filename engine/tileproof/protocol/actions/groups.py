@@ -47,6 +47,7 @@ def _pending(machine: Machine, thread_set: ThreadSet, instruction: Instruction, 
 
 @action("wgmma_wait")
 def _wgmma_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """A warpgroup executes its wgmma together: what one warp waits for is complete in the others as well."""
     pending = _pending(machine, thread_set, instruction, "group")
     queue = thread_set.queue("wgmma")
     if queue.open.operations:
@@ -59,6 +60,13 @@ def _wgmma_wait(machine: Machine, thread_set: ThreadSet, instruction: Instructio
         machine.wgmma_complete[key] = max(complete, machine.wgmma_complete.get(key, 0))
     for group in queue.complete(pending):
         retire(thread_set, agents, group.moment)
+    complete = machine.wgmma_complete[thread_set.cta, thread_set.warps[0]]
+    for warp in machine.missing(thread_set.warps) if complete > 0 and not thread_set.alone else ():
+        groups = machine.wgmma_groups.get((thread_set.cta, warp), ())
+        if len(groups) >= complete:
+            agent = "wgmma", thread_set.cta, warp
+            thread_set.own[agent] = max(groups[complete - 1], thread_set.own.get(agent, -1))
+    thread_set.gathered = thread_set.alone = False
     return thread_set.place + 1
 
 

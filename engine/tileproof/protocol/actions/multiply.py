@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -12,7 +13,7 @@ from tileproof.mlir.types import Kind
 from tileproof.protocol.actions.accesses import access, generic, span, warps_by_start
 from tileproof.protocol.actions.accumulator_columns import reach_of
 from tileproof.protocol.actions.barriers import arrive, barrier_keys
-from tileproof.protocol.actions.base import Action, address, integer, memory_word, operand, registrar
+from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, operand, registrar
 from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live, part_by_place, single_address
 from tileproof.protocol.actions.written import needs, wrote
 from tileproof.protocol.machine import Machine, Unfollowed
@@ -101,6 +102,23 @@ def _wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, fi
         thread_set.touched.pop(one[0], None)
     queue.add(operation, moment, thread_set.threads)
     queue.open.registers.update(used)
+    _, times = machine.multiplied.setdefault(id(operation), (operation, Counter()))
+    times.update((thread_set.cta, warp) for warp in thread_set.warps)
+
+
+def parted_warpgroups(machine: Machine) -> None:
+    """Report a wgmma that some warps of a warpgroup do not execute, or less often than the others."""
+    if machine.taint.everything or any(one.blocked for one in machine.thread_sets):
+        return
+    size = limit(machine, "group_warps")
+    for operation, times in machine.multiplied.values():
+        for cta, first in sorted({(cta, warp - warp % size) for cta, warp in times}):
+            counts = {warp: times[cta, warp] for warp in range(first, first + size)}
+            fewer = [warp for warp, count in counts.items() if count < max(counts.values())]
+            if fewer:
+                group, most, least = first // size, max(counts.values()), counts[fewer[0]]
+                machine.report("PR184", "here", operation, warp=fewer[0], group=group, most=most, least=least)
+                break
 
 
 def _tensor_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, spaces: Sequence[str]) -> None:

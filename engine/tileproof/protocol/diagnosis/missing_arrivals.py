@@ -60,7 +60,7 @@ def _initialisations(scene: Scene) -> Iterator[Change]:
         for neighbour in known:
             operation = machine.barriers[neighbour].operation
             source = scene.instructions.get(id(operation))
-            if source is not None:
+            if source is not None and source.inputs:  # no initialisation that another change inserted
                 change = copied(operation, source, True, (0, partial(moved, distance=key[2] - neighbour[2])))
                 yield Change("initialise", facts, operation, change, rank=rank)
         anchors = [(machine.barriers[one].operation, True) for one in known]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 
@@ -162,8 +163,11 @@ class Search:
             program = best[0].program(program)
             if not left:
                 return
-        for one in merged(scene, left):
-            yield unsought(self.book, one) if self.spent and _errors(self.book, [one]) else one
+        yield from (self.unsought(one) if self.spent else one for one in merged(scene, left))
+
+    def unsought(self, fault: ProtocolFault) -> ProtocolFault:
+        """An error that says that its cause was not found; others as they are."""
+        return unsought(self.book, fault) if _errors(self.book, [fault]) else fault
 
 
 def _errors(book: Rulebook, faults: Sequence[ProtocolFault]) -> bool:
@@ -198,10 +202,19 @@ def _as_far(before: Machine, after: Machine, change: Change) -> bool:
 
 
 def diagnosed(search: Search, faults: Sequence[ProtocolFault]) -> tuple[ProtocolFault, ...]:
-    """The findings by their causes: each cause once, at the operation to change; the others as they are."""
+    """The findings by their causes: each cause once, at the operation to change; the others as they are.
+
+    An error of the search itself, but where Python is in its development mode (``-X dev``), loses none of them.
+    """
     if not _sought(search.book, faults):
         return tuple(faults)
-    return tuple(one if search.explain else replace(one, path=()) for one in search.findings(faults))
+    try:
+        found = tuple(search.findings(faults))
+    except Exception:
+        if sys.flags.dev_mode:
+            raise
+        found = tuple(map(search.unsought, faults))
+    return tuple(one if search.explain else replace(one, path=()) for one in found)
 
 
 # Changes of what an operation names or counts: no thread goes another way for them, but that it need not wait for ever.
