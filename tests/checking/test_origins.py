@@ -1,8 +1,9 @@
-"""Locations of MLIR: the user's own line of a finding."""
+"""The user's own line of a finding, by the locations of MLIR and of PTX."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import tileproof
 from conftest import EXAMPLES, command
 from tileproof.base.diagnostic import Origin
 from tileproof.checking.origins import own_first
+from tileproof.protocol.diagnosis.search import Search
 from tileproof.syntax import SyntaxFault
 from tileproof.syntax.locations import aliases, frames
 
@@ -116,3 +118,37 @@ def test_the_json_has_the_frames_and_the_text_shows_the_source(tmp_path: Path, m
     ]
     annotation = command("check", "--format", "github", "--select", "PR102", "k.mlir").stdout
     assert annotation.startswith("::error file=kernel.py,line=2,col=9,title=PR102")
+
+
+UNROLLED = """.version 8.3
+.target sm_90a
+.address_size 64
+.file 1 "ring.cu"
+.visible .entry FIRST() .reqntid 32, 1, 1
+{
+  .reg .b64 %rd<2>;
+  .shared .align 8 .b64 full[8];
+  bar.sync 0;
+  .loc 1 7 3
+  mbarrier.arrive.shared::cta.b64 %rd0, [full];
+  .loc 1 7 3
+  mbarrier.arrive.shared::cta.b64 %rd0, [full+8];
+  .loc 1 9 3
+  mbarrier.arrive.shared::cta.b64 %rd0, [full+16];
+  .loc 1 7 3
+  mbarrier.arrive.shared::cta.b64 %rd0, [full+24];
+  ret;
+}
+"""
+
+
+def test_copies_of_one_line_of_the_source_are_one_finding_in_each_kernel(monkeypatch: pytest.MonkeyPatch):
+    """A loop that the compiler unrolled; another kernel is written by itself."""
+    monkeypatch.setattr(Search, "repairs", lambda *_: ([], set()))  # each barrier that is not initialised for itself
+    first, second = UNROLLED.replace("FIRST", "one"), UNROLLED[UNROLLED.index(".visible") :].replace("FIRST", "two")
+    found = [one for one in tileproof.check(first + second).diagnostics if one.code == "PR120"]
+    assert [one.origin.line if one.origin else 0 for one in found] == [7, 9, 7, 9]
+    lines = [[place.origins[0].line for place in one.related if place.message == "likewise"] for one in found]
+    assert lines == [[7, 7], [], [7, 7], []]
+    apart = tileproof.check(re.sub(r"  \.loc.*\n", "", first)).diagnostics
+    assert [one.code for one in apart].count("PR120") == 4

@@ -8,7 +8,7 @@ for one before them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tileproof.base.diagnostic import Diagnostic, Related
 from tileproof.base.patterns import regex
@@ -55,6 +55,25 @@ def one_of_many(book: Rulebook, found: Sequence[Diagnostic]) -> list[Diagnostic]
     return [_with(one, others) for one, *others in groups.values()]
 
 
+def one_of_copies(found: Sequence[Diagnostic], home: Callable[[int], object]) -> list[Diagnostic]:
+    """The findings with one for each place in the user's source, of those that its copies in one kernel have.
+
+    A compiler unrolls loops: what is wrong in one line is wrong in each copy of it. Findings that are repaired each by
+    itself are kept.
+
+    Args:
+        home: what an offset is in.
+    """
+    groups: dict[object, list[Diagnostic]] = {}
+    for one in found:
+        alike = one.origins and one.fix is None
+        key = (one.code, one.severity, one.hint, one.origins, home(one.span.start))
+        groups.setdefault(key if alike else id(one), []).append(one)
+    return [
+        _with(one, [replace(other, message=_LIKEWISE, related=()) for other in rest]) for one, *rest in groups.values()
+    ]
+
+
 def _places(one: Diagnostic) -> set[int]:
     return {one.span.start, one.place, *(place.span.start for place in one.related)}
 
@@ -63,7 +82,7 @@ def _with(one: Diagnostic, others: Sequence[Diagnostic]) -> Diagnostic:
     """A finding with the places of others, which say what happens there."""
     related = {place.span.start: place for place in one.related}
     for other in others:
-        for place in (Related(other.span, other.message), *other.related):
+        for place in (Related(other.span, other.message, other.origins), *other.related):
             if place.span.start != one.span.start and len(related) < _PLACES:
                 related.setdefault(place.span.start, place)
     return replace(one, related=tuple(related.values())) if others else one
@@ -93,4 +112,4 @@ def _likewise(span: Span, related: Sequence[Related]) -> tuple[Related, ...]:
     return (Related(span, _LIKEWISE), *related)
 
 
-__all__ = ["merged", "one_of_many"]
+__all__ = ["merged", "one_of_copies", "one_of_many"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from tileproof.base.diagnostic import Diagnostic, Origin, Related
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, replace
 from tileproof.base.source import Source, Span
-from tileproof.checking.consequences import one_of_many
+from tileproof.checking.consequences import one_of_copies, one_of_many
 from tileproof.checking.instruction import BadRequest, context, diagnostics, version, violations
 from tileproof.checking.notes import note
 from tileproof.dataflow.checks import check_threads
@@ -68,7 +68,9 @@ def check_ptx(book: Rulebook, source: Source, options: Options) -> FileReport:
     found += _unjudged(book, source, unknown)
     found = [_placed(module, one) for one in found] if module.frames else found
     comments = module.comments if "tileproof" in source.text else []
-    diagnostics = finish(book, source, options, found, comments)
+    starts = [one.start for one in module.functions]
+    ended = finish(book, source, options, found, comments)
+    diagnostics = tuple(one_of_copies(ended, partial(bisect_right, starts))) if module.frames else ended
     silenced = errors_in(found) and not errors_in(diagnostics)
     number = sum(map(len, unknown.values()))
     return FileReport(source, diagnostics, target, kernels=tuple(kernels), unjudged=number, silenced=silenced)
