@@ -296,3 +296,18 @@ def test_a_kernel_is_not_made_for_as_many_threads_as_wait_for_ever(meet: str, co
     few = meeting.replace(OWN["any"], OWN["few"])  # the fifth warp copies to the place of the first
     (kernel,) = tileproof.check(few).files[0].kernels
     assert {reason.case for reason in kernel.reasons} <= {"assumed_block", "any_block"} and kernel.status == "partly"
+
+
+@pytest.mark.parametrize(("waiting", "known"), [({(1, 2, 1)}, True), (set(), False)])
+def test_a_cluster_in_which_threads_only_wait_for_ever_is_none_that_is_meant(
+    waiting: set[tuple[int, int, int]], known: bool
+):
+    """It goes right with one CTA and with two along x: FlashAttention 3."""
+    usual = [Shape((128, 1, 1), cluster, 7, Extents(7, 7), 32) for cluster in ((1, 1, 1), (2, 1, 1), (1, 2, 1))]
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        good = shape.cluster != (1, 2, 1)
+        return Trial(10, 30, int(not good), good, hangs=not good, waiting=shape.cluster in waiting)
+
+    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=5000)
+    assert (launched.shapes[0].cluster, launched.known) == ((1, 1, 1), known)

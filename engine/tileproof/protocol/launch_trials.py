@@ -9,8 +9,8 @@ CTA nothing is assumed where the kernel goes right with any number of whole warp
   is so with more.
 - A warp of such a kernel that reaches for lanes of tensor memory which are another warp's does so in each larger CTA as
   well, unless it waits for ever before. No launch works that has such a warp, so the kernel is not made for one.
-- Threads that wait for ever are noticed at the first launch: a kernel that goes right with some number of threads is
-  not made for one with which it hangs.
+- Threads that wait for ever are noticed at the first launch: a kernel that goes right in some launch is not made for
+  one in which it hangs.
 - Accumulators in tensor memory are read by the warps of a warpgroup, each its quarter of the lanes.
 """
 
@@ -46,6 +46,7 @@ class Trial:
         beyond: whether threads named a CTA that the cluster does not have.
         hangs: whether threads wait for ever: they may because of the cluster.
         brief: whether it had few tiles, because the long run has no end.
+        waiting: whether nothing else goes wrong than that threads wait for ever.
     """
 
     work: int
@@ -55,6 +56,7 @@ class Trial:
     beyond: bool = False
     hangs: bool = False
     brief: bool = False
+    waiting: bool = False
 
 
 # -- clusters
@@ -70,10 +72,11 @@ def narrowed(
 ) -> Launch:
     """The launches of a kernel in PTX with one cluster: the first with which a run does most.
 
-    Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of them;
-    nor where it comes to the end of a short run with one number alone, and hangs with all others: a long one has none.
-    Where it goes right with none, that with which it goes furthest shows what is wrong, or what may be. Where the block
-    is not known either it is one in which it goes right in the first cluster, if there is one.
+    Nothing is assumed where the kernel goes right with no other of the possible numbers of CTAs, or with all of
+    them but those with which threads wait for ever; nor where it comes to the end of a short run with one number
+    alone, and hangs with all others: a long one has none. Where it goes right with none, that with which it goes
+    furthest shows what is wrong, or what may be. Where the block is not known either it is one in which it goes
+    right in the first cluster, if there is one.
 
     Args:
         tried: a run in one way, to its end or to the first error.
@@ -120,7 +123,8 @@ def narrowed(
     if not as_good and done[furthest].steps > done[clusters[0]].steps:
         return replace(launched, shapes=(furthest,))  # no other block: nothing is found where a cluster is assumed
     chosen = as_good[0] if as_good else clusters[0]
-    alone = {one.ctas for one in as_good} == {chosen.ctas} or as_good == clusters
+    meant = [one for one in clusters if not done[one].waiting]
+    alone = {one.ctas for one in as_good} == {chosen.ctas} or as_good == meant
     alone = alone and len(done) == len(clusters)
     return replace(launched, shapes=_all_in(launched, chosen), cluster_known=alone)
 
@@ -229,9 +233,8 @@ def right_in_blocks(
     sizes = range(least, hardware.limit(book, "cta_threads") + 1, shape.warp)
     if shape.threads not in sizes:
         return None
-    impossible, waiting, uneven = (
-        book.enums[f"{name}_block_finding"].by_spelling.keys() for name in ("impossible", "waiting", "uneven")
-    )
+    impossible, uneven = (book.enums[f"{one}_block_finding"].by_spelling.keys() for one in ("impossible", "uneven"))
+    waiting = book.enums["waiting_launch_finding"].by_spelling.keys()
     counts = any(one.kind == "effect" and _COUNT.search(one.operation.name) for one in code)
     by_itself = not counts and not by_others(code, {one[1:] for one in book.enums["tensor_step"].members})
     alone = by_itself and not _numbered(book, steps)

@@ -294,6 +294,8 @@ def _counted(
         """Whether a finding shows that a kernel is not made for a launch: a hazard may be one within a warpgroup."""
         return _of_launch(book, code) and not (copied and code in HAZARDS)
 
+    waits = frozenset(book.enums["waiting_launch_finding"].by_spelling)
+
     def tried(shape: Shape, short: bool) -> Trial:
         one = study(shape)
         if not short:
@@ -304,7 +306,8 @@ def _counted(
         executed, beyond = len(run.machine.coverage.executed), run.machine.beyond
         brief = not short and run is not one.begun
         right = run.machine.coverage.complete and not (wrong or run.hangs or run.machine.taint.released)
-        return Trial(run.machine.steps, executed, errors, right, beyond, run.hangs, brief)
+        waiting = bool(wrong) and run.hangs and waits.issuperset(fault.code for fault in wrong)
+        return Trial(run.machine.steps, executed, errors, right, beyond, run.hangs, brief, waiting)
 
     budget = limit(book, "cluster_steps", thorough, True)
     together, counts = _has(book, compiled, "together_step"), counts_written(compiled.program.code)
