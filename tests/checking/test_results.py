@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -136,7 +137,11 @@ def test_watch_checks_again_what_changed(tmp_path: Path):
     command_line = [sys.executable, "-m", "tileproof.cli", "check", "--watch", str(path)]
     search = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
     with subprocess.Popen(
-        command_line, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": search}
+        command_line,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": search},
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  a shell ignores it in the background
     ) as process:
         try:
             said = iter(process.stdout.readline, "")

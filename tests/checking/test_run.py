@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ for kernel in kernels:
     temporary.write_bytes(pathlib.Path(source).read_bytes())
     os.replace(temporary, folder / f"cute_dsl_{name}.mlir")
     time.sleep(0.3)  # compile
-print("the kernel ran")
+print("the kernel ran", flush=True)
 print("and warned", file=sys.stderr)
 sys.exit(int(status))
 """
@@ -142,7 +143,7 @@ def test_a_command_that_does_not_exist_is_one_line_and_status_2():
 def test_what_an_interrupted_program_compiled_is_checked(program, tmp_path: Path):
     """The interrupt comes to tileproof alone, as that of `kill`: the program gets it after a while."""
     path = Path(program[1])
-    path.write_text(FAKE.replace('print("the kernel ran")', 'print("the kernel ran", flush=True)\ntime.sleep(50)'))
+    path.write_text(FAKE.replace("flush=True)", "flush=True)\ntime.sleep(50)"))
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
     process = subprocess.Popen(
         [sys.executable, "-m", "tileproof.cli", "run", "--", *program, "0", f"gemm={BROKEN}"],
@@ -151,6 +152,7 @@ def test_what_an_interrupted_program_compiled_is_checked(program, tmp_path: Path
         env=environment,
         text=True,
         start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  a shell ignores it in the background
     )
     assert process.stderr is not None
     assert process.stderr.readline() == "the kernel ran\n"

@@ -30,8 +30,12 @@ def tell(message: str) -> None:
 
 
 def fail(message: str) -> NoReturn:
-    """One clear line, and exit status 2."""
+    """One clear line, and exit status 2, also where standard output keeps what it cannot write."""
     tell(f"tileproof: {message}")
+    try:
+        sys.stdout.flush()
+    except OSError:  # else the interpreter tries once more at its end, and exits with a status of its own
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(2)
 
 
