@@ -69,9 +69,13 @@ def one_of_copies(found: Sequence[Diagnostic], home: Callable[[int], object]) ->
         alike = one.origins and one.fix is None
         key = (one.code, one.severity, one.hint, one.origins, home(one.span.start))
         groups.setdefault(key if alike else id(one), []).append(one)
-    return [
-        _with(one, [replace(other, message=_LIKEWISE, related=()) for other in rest]) for one, *rest in groups.values()
-    ]
+    return [_copied(one, others) for one, *others in groups.values()]
+
+
+def _copied(one: Diagnostic, others: Sequence[Diagnostic]) -> Diagnostic:
+    """A finding with the places of its copies, all of them: each is a finding of its own that is not said."""
+    copies = (Related(other.span, _LIKEWISE, other.origins) for other in others)
+    return replace(one, related=(*one.related, *copies)) if others else one
 
 
 def _places(one: Diagnostic) -> set[int]:
@@ -82,7 +86,7 @@ def _with(one: Diagnostic, others: Sequence[Diagnostic]) -> Diagnostic:
     """A finding with the places of others, which say what happens there."""
     related = {place.span.start: place for place in one.related}
     for other in others:
-        for place in (Related(other.span, other.message, other.origins), *other.related):
+        for place in (Related(other.span, other.message), *other.related):
             if place.span.start != one.span.start and len(related) < _PLACES:
                 related.setdefault(place.span.start, place)
     return replace(one, related=tuple(related.values())) if others else one
