@@ -234,7 +234,7 @@ def right_in_blocks(
     if shape.threads not in sizes:
         return None
     impossible, uneven = (book.enums[f"{one}_block_finding"].by_spelling.keys() for one in ("impossible", "uneven"))
-    waiting = book.enums["waiting_launch_finding"].by_spelling.keys()
+    no_launch = uneven | book.enums["waiting_launch_finding"].by_spelling.keys()  # of as many threads; more may do
     counts = any(one.kind == "effect" and _COUNT.search(one.operation.name) for one in code)
     by_itself = not counts and not by_others(code, {one[1:] for one in book.enums["tensor_step"].members})
     alone = by_itself and not _numbered(book, steps)
@@ -242,7 +242,7 @@ def right_in_blocks(
 
     def note(threads: int, codes: Set[str]) -> None:
         fewer, more = (one for one in sizes if one < threads), (one for one in sizes if one > threads)
-        same = (more if codes else fewer) if not codes or codes - uneven else ()
+        same = fewer if not codes else more if codes - no_launch else ()
         if alone or (by_itself and not codes.isdisjoint(impossible)):
             found.update((one, codes) for one in same if one not in found)
         found[threads] = codes
@@ -264,7 +264,6 @@ def right_in_blocks(
         if codes is None:
             return None
         note(threads, codes)
-    no_launch = waiting | uneven
     wrong = {one: codes for one, codes in found.items() if not codes <= no_launch and codes.isdisjoint(impossible)}
     every = frozenset().union(*wrong.values())
     return Blocks(tuple(one for one in sizes if not found[one]), tuple(sorted(wrong)), tuple(sorted(every)))
