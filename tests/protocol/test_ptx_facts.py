@@ -188,6 +188,21 @@ FRESH = (
 )
 LANES_OF_D = FRESH.replace("%r16, %p3;", "%r16, {%r1, %r1, %r1, %r1}, %p3;")
 CLEARED = "  mov.pred %p3, 0;"
+
+# The first MMA accumulates onto a tile that tcgen05.cp has brought, in the upper half of what is allocated
+# (triton-lang/triton, python/tutorials/gluon/10-tcgen05-copy.py).
+COPIED = edited(
+    FRESH,
+    ("[%r4], 32;", "[%r4], 64;"),
+    ("  ld.shared.b32 %r6, [%r4];\n", "  ld.shared.b32 %r41, [%r4];\n  add.s32 %r6, %r41, 32;\n"),
+    (CLEARED, "  mov.pred %p3, 1;"),
+    (
+        "  @%p1 bra FIRST;\n  tcgen05.fence::after_thread_sync;\n  elect.sync _|%p4, -1;\n",
+        "  @%p1 bra FIRST;\n  tcgen05.fence::after_thread_sync;\n  elect.sync _|%p4, -1;\n"
+        "  @%p4 tcgen05.cp.cta_group::1.128x256b [%r6], %rd3;\n",
+    ),
+    ("b32 %r6, 32;", "b32 %r41, 64;"),
+)
 FENCED = "  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  bfe"
 UNFENCED = "  bar.sync 0;\n  bfe"
 LANES = "  shl.b32 %r7, %r2, 21;\n"
@@ -200,6 +215,7 @@ RIGHT = {
     "columns": COLUMNS,
     "fresh": FRESH,
     "some lanes of D": LANES_OF_D,
+    "accumulates onto a copy": COPIED,
     "allocated by the last warp": edited(COLUMNS, LAST, ELECTED),
     "lanes of the second CTA": SECOND,
     "registers": REGISTERS,
@@ -216,6 +232,14 @@ RIGHT = {
 WRONG = {
     "the first MMA accumulates": (edited(FRESH, (CLEARED, "  mov.pred %p3, 1;")), {"PR170"}),
     "it does so for some lanes": (edited(LANES_OF_D, (CLEARED, "  mov.pred %p3, 1;")), {"PR170"}),
+    "the copy is below what the first MMA accumulates onto": (
+        edited(
+            COPIED,
+            ("  @%p4 tcgen05.cp", "  add.s32 %r42, %r6, -8;\n  @%p4 tcgen05.cp"),
+            ("128x256b [%r6]", "128x256b [%r42]"),
+        ),
+        {"PR170"},
+    ),
     "no fence before the barrier": (edited(COLUMNS, (FENCED, UNFENCED)), {"PR115"}),
     "lanes of the next warp": (
         edited(COLUMNS, (LANES, "  add.s32 %r40, %r2, 1;\n  shl.b32 %r7, %r40, 21;\n")),

@@ -1452,6 +1452,164 @@ def test_an_answer_is_one_for_all_however_it_is_loaded():
     assert found(text.replace("[%r2+72], 64;", "[%r2+72], 65;")) == {"PR125"}
 
 
+# Warps share out the rows of a tile, of which the first one has one more (FlashKDA's chunks).
+SHARED_OUT = (
+    HEAD
+    + """.visible .entry shared_out(.param .align 64 .b8 map[128])
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<16>; .reg .b64 %rd<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  mov.b32 %r3, 0;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra READY;
+  mbarrier.init.shared::cta.b64 [%r2+4096], 1;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2+4096], 640;
+  cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%r2], [%rd2, {%r3, %r3}], [%r2+4096];
+READY:
+  bar.sync 0;
+FILLED:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2+4096], 0;
+  @!%p2 bra FILLED;
+  and.b32 %r4, %r1, 31;
+  shr.u32 %r5, %r1, 5;
+  shr.u32 %r7, 8, %r5;
+  mov.b32 %r8, %r5;
+ROW:
+  shl.b32 %r9, %r8, 7;
+  shl.b32 %r10, %r4, 2;
+  add.s32 %r11, %r2, %r9;
+  add.s32 %r12, %r11, %r10;
+  ld.shared.b32 %r13, [%r12];
+  add.s32 %r13, %r13, 1;
+  st.shared.b32 [%r12], %r13;
+  add.s32 %r8, %r8, 2;
+  shr.u32 %r7, %r7, 1;
+  setp.ne.s32 %p3, %r7, 1;
+  @%p3 bra ROW;
+  shl.b32 %r14, %r8, 7;
+  add.s32 %r15, %r2, %r14;
+  st.shared.b32 [%r15+8192], %r4;
+  bar.sync 0;
+  ret;
+}
+"""
+)
+
+
+def test_what_warps_have_that_go_on_in_a_loop_others_leave_is_theirs():
+    (kernel,) = tileproof.check(SHARED_OUT).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(SHARED_OUT)) == (kernel.steps, (), set())
+    # The last row of the first warp is the one of the other warp.
+    assert found(SHARED_OUT.replace("add.s32 %r8, %r8, 2;", "add.s32 %r8, %r8, 1;")) == {"PR116"}
+
+
+# A warp asks for work, another one does it in the loop of a dispatcher: in a loop by an integer that may be short.
+DISPATCHED = (
+    HEAD.replace("sm_90a", "sm_100a")
+    + """.visible .entry dispatched(.param .u32 rows)
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<12>; .reg .b128 %rq<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.b32 %r3, 0;
+  ld.param.u32 %r4, [rows];
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra READY;
+  mbarrier.init.shared::cta.b64 [%r2+64], 1;
+  mbarrier.init.shared::cta.b64 [%r2+72], 32;
+READY:
+  bar.sync 0;
+  setp.gt.u32 %p2, %r1, 31;
+  @%p2 bra DISPATCH;
+ASK:
+  xor.b32 %r5, %r3, 1;
+FREE:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2+72], %r5;
+  @!%p3 bra FREE;
+  bar.warp.sync -1;
+  @!%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2+64], 16;
+  @!%p1 clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r2], [%r2+64];
+ANSWER:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2+64], %r3;
+  @!%p3 bra ANSWER;
+  ld.shared.b128 %rq1, [%r2];
+  clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p4, %rq1;
+  fence.proxy.async.shared::cta;
+  mov.b32 %r3, %r5;
+  @%p4 bra ASK;
+  ret;
+DISPATCH:
+  mov.b32 %r6, 0;
+PART:
+  add.s32 %r6, %r6, 1;
+MORE:
+  mov.b32 %r7, 0;
+ROW:
+  add.s32 %r7, %r7, 128;
+  ld.shared.b32 %r8, [%r2+128];
+  setp.lt.s32 %p5, %r7, %r4;
+  @%p5 bra ROW;
+TOLD:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2+64], %r3;
+  @!%p3 bra TOLD;
+  ld.shared.b128 %rq2, [%r2];
+  clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p6, %rq2;
+  fence.proxy.async.shared::cta;
+  mbarrier.arrive.shared::cta.b64 _, [%r2+72];
+  xor.b32 %r3, %r3, 1;
+  @%p6 bra MORE;
+  setp.lt.s32 %p7, %r6, 1;
+  @%p7 bra PART;
+  ret;
+}
+"""
+)
+
+
+def test_answers_are_as_many_for_a_loop_in_a_loop():
+    (kernel,) = tileproof.check(DISPATCHED).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(DISPATCHED)) == (kernel.steps, (), set())
+    assert found(DISPATCHED.replace("[%r2+72], 32;", "[%r2+72], 33;")) == {"PR125"}
+
+
+def test_the_place_of_the_work_of_an_answer_is_one_for_all():
+    """One warp goes on where the tile is in the grid, another ends where it is not (Transformer Engine's scheduler)."""
+    first = "  @more clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r6, %r7, %r8, _}, answer;\n"
+    tested = """  setp.eq.b32 %p2, %r5, 1;
+  setp.lt.u32 %p3, %r6, %r9;
+  setp.lt.u32 %p4, %r7, %r10;
+  and.pred %p5, %p3, %p4;
+  and.pred %p2, %p5, %p2;
+  setp.ge.u32 %p6, %r1, 32;
+  @%p6 bra OTHERS;
+  @%p2 bra MORE;
+  ret;
+OTHERS:
+  not.pred %p7, %p2;
+  @%p7 bra END;
+  bra MORE;
+END:
+"""
+    text = (
+        ANSWERED.replace("answered()", "answered(.param .u32 rows, .param .u32 columns)")
+        .replace("%r<9>", "%r<12>")
+        .replace(
+            "  mov.u32 %r1, %tid.x;\n",
+            "  ld.param.u32 %r9, [rows];\n  ld.param.u32 %r10, [columns];\n  mov.u32 %r1, %tid.x;\n",
+        )
+        .replace("  selp.u32 %r5, 1, 0, more;\n", f"  selp.u32 %r5, 1, 0, more;\n{first}")
+        .replace("  setp.eq.b32 %p2, %r5, 1;\n  @%p2 bra MORE;\n", tested)
+    )
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(text)) == (kernel.steps, (), set())
+    assert found(text.replace("[%r2+72], 64;", "[%r2+72], 65;")) == {"PR125"}
+
+
 def test_the_work_of_a_late_cta_is_followed_where_tiles_are_counted_to_a_number():
     text = (
         RING.replace(", .param .u32 tiles)", ")")

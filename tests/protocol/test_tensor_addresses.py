@@ -165,6 +165,22 @@ def test_columns_beyond_the_allocation_are_found(text: str, distance: int):
     assert judged(beyond)[0] == {"PR156"}
 
 
+def test_the_place_of_the_address_may_serve_for_something_else_once_it_is_read():
+    """Triton hands the values of a kernel to its warps there; who takes what it finds for the address is wrong."""
+    text = (FOLDER / "tensor_memory.ptx").read_text(encoding="utf-8")
+    reads = "  ld.shared.b32 %r5, [%r2];\n"
+    counts = "  ld.param.u64 %rd3, [out];\n  cvta.to.global.u64 %rd4, %rd3;\n  ld.global.b32 %r10, [%rd4];\n"
+    writes = f"{counts}  bar.sync 0;\n  st.shared.b32 [%r2], %r10;\n  bar.sync 0;\n"
+    used = "  ld.shared.b32 %r11, [%r2];\n  setp.lt.s32 %p2, %r11, 1;\n  @%p2 bra FREED;\n"
+    handed = changed(
+        text,
+        (reads, reads + writes + used),
+        ("  st.global.b32 [%rd2], %r8;\n", "  st.global.b32 [%rd2], %r8;\nFREED:\n"),
+    )
+    assert judged(handed) == (set(), [])
+    assert "PR159" in judged(changed(text, (reads, writes + reads)))[0]
+
+
 @pytest.mark.parametrize(("columns", "codes"), [(128, {"PR114"}), (132, {"PR114"}), (140, set())])
 def test_scale_factors_are_not_overwritten_before_the_mma_has_read_them(columns: int, codes: set[str]):
     """Nobody has copied any."""

@@ -271,6 +271,12 @@ class Writer:
         elif found is not None and one.opcode.startswith("mov.") and len(sources) == 1:
             self.packed(one, to, sources[0], guard)
             return
+        elif found is not None and 1 < found.results == len(to) and all(len(source) == 1 for source in sources):
+            slots = tuple(self.new() for _ in to)
+            self.give(slots, tuple(source[0] for source in sources), found.function, found.name)
+            for register, slot in zip(to, slots, strict=True):
+                self.assign(register, slot, guard)
+            return
         if function is None:
             self.forget(one, to, guard)
             return

@@ -337,6 +337,11 @@ def rests_on_values(code: Sequence[Instruction], places: Iterable[int], slots: S
     return any(not slots.isdisjoint(read) for read in (*(_read(code[place]) for place in places), *behind))
 
 
+def computed_by(code: Sequence[Instruction], slot: int, operation: Operation) -> bool:
+    """Whether a value is computed from what an operation gives."""
+    return any(code[at].operation is operation for at in _computing(code, (slot,)))
+
+
 def behind_one(code: Sequence[Instruction], place: int, cells: Mapping[int, Cell]) -> Iterator[int]:
     """The places of the instructions that one condition is computed by, through the shared memory that is read.
 

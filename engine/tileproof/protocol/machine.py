@@ -50,7 +50,6 @@ _ARGUMENT = 2  # the arguments of the kernel, apart from other terms
 _MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
 _IN_TENSOR_MEMORY = {"tmem_load", "tmem_store", "raw_tmem_copy", "raw_mma"}  # steps to which it is given as a pointer
 _POINTER = "ptr<"
-COLLECTIVE = "wgmma_wait"  # the step at which the warps of a warpgroup meet
 _WAITS = {"wait", "peek", "block", "cta_barrier", "cta_arrive"}  # roles wait at different phases and barriers
 Missed: TypeAlias = "Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None]"
 _Computed: TypeAlias = "tuple[list[Value], Sequence[Value]]"  # of which values, and what
@@ -117,6 +116,7 @@ class Machine:
         loads: how many bytes copies of unknown size write, by what those of one size have in common (``Box.alike``).
         reads: what is read of what copies of unknown size deliver; None where their size is known.
         together: the steps that all threads of a warp execute together.
+        gathering: the ones of them at which the warps of a warpgroup come together.
         addressed: the steps that access memory where an operand says (``seen``).
         tried: which parity threads last tried at a barrier, and by which operation, by CTA and first warp.
         misled: the operations, by ``id``, that tried another parity than the wait after them.
@@ -197,6 +197,7 @@ class Machine:
     computed: dict[int, tuple[tuple[int, ...], dict[int, _Computed]]] = field(default_factory=dict)
     results: Results = field(default_factory=dict)
     together: Set[str] = frozenset()
+    gathering: Set[str] = frozenset()
     addressed: Mapping[str, str] = field(default_factory=dict)
     tried: dict[tuple[int, int, BarrierKey], tuple[bool, Operation]] = field(default_factory=dict)
     misled: set[int] = field(default_factory=set)
@@ -225,6 +226,7 @@ class Machine:
         if any(one.effect is not None and one.effect.name == "tmem_alloc" for one in self.program.code):
             self.tensor.read = {}
         self.together = frozenset(step[1:] for step in self.book.enums["together_step"].members)
+        self.gathering = frozenset(step[1:] for step in self.book.enums["gathering_step"].members)
         self.addressed = addressed(self.book)
         self.allocations.lane = hardware.limit(self.book, "lane_bit")
         self.allocations.column = hardware.limit(self.book, "column_bits")
@@ -423,7 +425,7 @@ class Machine:
                         self.split_by_value(thread_set, held)
             if name in self.together:
                 self.whole_warps(thread_set, instruction.operation)
-                if name == COLLECTIVE and not self.gathers(thread_set):
+                if name in self.gathering and not self.gathers(thread_set):
                     return -1
             how = self.addressed.get(name)
             if how is not None and not sees(how, self.located(thread_set, instruction)):
@@ -695,9 +697,7 @@ class Machine:
     def gathers(self, thread_set: ThreadSet) -> bool:
         """Whether the rest of its warpgroups is where a thread set is, or does not come.
 
-        A warpgroup executes its wgmma together, and a wait ends for all of it: pipelines have one arrival of a
-        warpgroup release what all its warps read (CUTLASS, include/cutlass/pipeline/sm90_pipeline.hpp,
-        PipelineTmaAsync).
+        A warpgroup executes its wgmma together, and a wait ends for all of it: the rulebook's ``gathering_step``.
         """
         if thread_set.gathered or thread_set.alone:
             return True
@@ -805,10 +805,11 @@ class Machine:
             (self.coverage.empty if empty else self.coverage.entered).add(thread_set.place)
             decider = 0 if empty else decider  # another loop ended by this very condition
         known = value is not None and term_of(decider) is None
-        tiles = self.tiles
-        if known and tiles < self.shape.extent and self.takes_jobs(thread_set.place):
-            tiles = self.shape.extent  # jobs are no tiles, and who hands them out says when it ends
-        limit = self.tiles - 1 if value is None else tiles if instruction.other == 1 else 4 * max(self.shape.extent, 1)
+        outer, inner = self.tiles, 4 * max(self.shape.extent, 1)
+        limit, most = outer if instruction.other == 1 else inner, max(outer, inner)
+        if known and limit < most and self.takes_jobs(thread_set.place):
+            limit = most  # jobs are no tiles, and who hands them out says when it ends
+        limit = outer - 1 if value is None else limit
         endless = known and 0 < self.whole <= instruction.other
         inside = (value is None or value != 0) and (endless or turns <= limit)
         if not known:

@@ -48,7 +48,7 @@ _FLOATS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
 }
 _FORMATS = {"f32": ("<I", "<f"), "f64": ("<Q", "<d")}
 _ANSWERED = "clusterlaunchcontrol.query_cancel.is_canceled"
-_FIRST_CTA = regex(r"clusterlaunchcontrol\.query_cancel\.get_first_ctaid::[xyz]\b")
+_FIRST_CTA = regex(r"clusterlaunchcontrol\.query_cancel\.get_first_ctaid(::[xyz]|\.v4)\.")
 
 Lifted: TypeAlias = Callable[..., Value]
 
@@ -599,8 +599,11 @@ def _answered(opcode: str) -> Computation:
 
 def _first_cta(opcode: str) -> Computation:
     """A place in the grid that an answer gives: a run supposes the first one, all who read it alike."""
-    lifted = lift(lambda a: 0, opcode)
-    return Computation(opcode, 1, lambda a: (lifted(a),))
+    if ".v4." not in opcode:
+        lifted = lift(lambda a: 0, opcode)
+        return Computation(opcode, 1, lambda a: (lifted(a),))
+    each = [lift(lambda a: 0, opcode.replace(".v4", f"::{place}")) for place in "xyz"]
+    return Computation(opcode, 1, lambda a: (*(one(a) for one in each), None), 4)
 
 
 def _words(one: _Opcode, count: int, function: Callable[..., int | None]) -> Computation | None:

@@ -27,11 +27,13 @@ class Computation:
         name: of an operation of the dialect ``arith`` that it is like, else its own.
         count: how many operands it reads, behind the one that it writes.
         function: of their values.
+        results: how many registers it writes.
     """
 
     name: str
     count: int
     function: Callable[..., Sequence[Value]]
+    results: int = 1
 
 
 MOVED = ("mov", "selp")  # instructions that do not look at the bits

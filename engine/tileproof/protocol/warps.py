@@ -270,7 +270,7 @@ class ThreadSet:
             a, b = self.values[slot], other.values[slot]
             if a == b:
                 continue
-            if isinstance(a, int | Lanes) and isinstance(b, int | Lanes):
+            if isinstance(a, int | Lanes | None) and isinstance(b, int | Lanes | None):
                 mine = set(self.threads)
                 each = tuple(_at(a if t in mine else b, t) for t in range(self.block))
                 self.values[slot] = Lanes(each, _supposed(a, b))

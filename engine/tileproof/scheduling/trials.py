@@ -26,7 +26,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.mlir.scanner import scan
 from tileproof.protocol.actions import ACTIONS, Action
 from tileproof.protocol.faults import ProtocolFault
-from tileproof.protocol.machine import COLLECTIVE, Machine
+from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction, Program
 from tileproof.protocol.runs import Ran, Run
 from tileproof.protocol.steps import Step, effects
@@ -155,7 +155,7 @@ class Trials:
 
         def slot(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
             start = instruction.operation.span.start
-            waits = any(one.effect and one.effect.name == COLLECTIVE for one in self.filled.get(start, ()))
+            waits = any(one.effect and one.effect.name in machine.gathering for one in self.filled.get(start, ()))
             if waits and not machine.gathers(thread_set):
                 return -1
             for one in self.filled.get(start, ()):

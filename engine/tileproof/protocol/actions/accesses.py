@@ -117,10 +117,9 @@ def access(
             for slot in tuple(machine.tensor.addresses):
                 home, serial, offset = slot
                 if (home, serial) == (cta, where.memory.serial) and offset is not None and low - 4 < offset < high:
-                    if slot in machine.tensor.writes:
+                    del machine.tensor.addresses[slot]
+                    if slot in machine.tensor.writes:  # else threads left it there
                         machine.tensor.overwritten[slot] = operation
-                    else:  # threads left it there
-                        del machine.tensor.addresses[slot]
 
 
 @by_identity

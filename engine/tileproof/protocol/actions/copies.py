@@ -38,9 +38,11 @@ from tileproof.protocol.steps import number, words
 from tileproof.protocol.tensor_columns import pieces_of
 from tileproof.protocol.values import Address, Fields, Lanes, Supposed, Value
 from tileproof.protocol.warps import BarrierKey, ThreadSet
+from tileproof.rulebase.book import Rulebook
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
+_SHAPE = regex(r"[._](\d+x\d+b)")  # of tcgen05.cp: lanes by bits
 Place: TypeAlias = "Address | None"
 
 
@@ -469,8 +471,20 @@ def _raw_tmem_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruc
     if source is not None and source.memory.space != "smem":
         source = None
     target = single_address(machine, thread_set, instruction, 0)
+    if target is not None and target.extent is None:
+        target = replace(target, extent=_columns_written(machine.book, words(instruction.operation)))
     _copy_by_tcgen05(machine, thread_set, instruction, source, target)
     return thread_set.place + 1
+
+
+@lru_cache(maxsize=64)
+def _columns_written(book: Rulebook, text: str) -> int | None:
+    """The columns that a tcgen05.cp writes, by its shape; None where that does not say it."""
+    found = _SHAPE.search(text)
+    shape = None if found is None else book.enums["cp_shape"].by_spelling.get(found[1])
+    columns = None if shape is None else book.shared_table("cp_columns").rows[shape,][0]
+    assert columns is None or isinstance(columns, int), "rules/tcgen05/cp.rule"
+    return columns
 
 
 @action("cancel")

@@ -22,6 +22,7 @@ from tileproof.protocol.actions.base import (
     result,
     type_of_result,
 )
+from tileproof.protocol.deciding import computed_by
 from tileproof.protocol.folding import index_of
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
@@ -307,16 +308,21 @@ def _integer_bits(text: str) -> int | None:
 
 
 def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, where: Address) -> None:
-    """Check a read of the tensor memory address: ordered after the allocation, and not overwritten since.
+    """Note a read of the tensor memory address that is not ordered after the allocation, or overwritten since.
 
     A warp that reads it too early and never uses what it read does no harm: it is told where it uses it (``used``).
+    What was written over it may be meant for who reads it: it is told where tensor memory is accessed by it.
     """
     slot = (thread_set.cta, where.memory.serial, where.offset)
-    written = machine.tensor.writes.get(slot)
-    if written is not None:
+    written, over = machine.tensor.writes.get(slot), machine.tensor.overwritten.get(slot)
+    if over is not None:
+        for warp in thread_set.warps:
+            machine.tensor.stale[thread_set.cta, warp] = (operation, over)
+    elif written is not None:
         agents, moment, allocation = written
         for warp in thread_set.warps:
             mine = (thread_set.cta, warp)
+            machine.tensor.stale.pop(mine, None)
             machine.tensor.early.pop(mine, None)
             if not all(agent == mine or machine.knows_warp(thread_set, agent, moment) for agent in agents):
                 machine.tensor.early[mine] = (operation, allocation)
@@ -324,9 +330,20 @@ def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, whe
         first = machine.tensor.read.setdefault(slot, {})
         for warp in thread_set.warps:
             first.setdefault((thread_set.cta, warp), (operation, machine.now))
-    over = machine.tensor.overwritten.pop(slot, None)
-    if over is not None:
-        machine.report("PR159", "here", operation, at=(("write", over),))
+
+
+def misplaced(machine: Machine, thread_set: ThreadSet, slot: int) -> None:
+    """Report a read of what was written over an address of tensor memory, where these threads take it for the address.
+
+    Args:
+        slot: of the value by which they access tensor memory.
+    """
+    code = machine.program.before or machine.program.code
+    for warp in thread_set.warps if machine.tensor.stale else ():
+        read, over = machine.tensor.stale.get((thread_set.cta, warp), (None, None))
+        if read is not None and over is not None and computed_by(code, slot, read):
+            del machine.tensor.stale[thread_set.cta, warp]
+            machine.report("PR159", "here", read, at=(("write", over),))
 
 
 def used(machine: Machine, thread_set: ThreadSet) -> None:

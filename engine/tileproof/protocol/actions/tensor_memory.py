@@ -24,7 +24,7 @@ from tileproof.protocol.actions.base import (
     retire,
     type_of_result,
 )
-from tileproof.protocol.actions.elements import read_before, slot_read, used
+from tileproof.protocol.actions.elements import misplaced, read_before, slot_read, used
 from tileproof.protocol.actions.origins import lane_source
 from tileproof.protocol.actions.written import freed, needs, wrote
 from tileproof.protocol.machine import Machine
@@ -88,13 +88,16 @@ def _tmem_address(machine: Machine, thread_set: ThreadSet, instruction: Instruct
     slot = address(thread_set, instruction, 0)
     value: Value = None
     if slot is not None:
-        value = machine.tensor.addresses.get((thread_set.cta, slot.memory.serial, slot.offset))
+        place = (thread_set.cta, slot.memory.serial, slot.offset)
+        value = machine.tensor.addresses.get(place)
         if value is None and machine.now > 0:
             memory = machine.tensor.memory
             value = Address(memory, None, memory.column) if memory is not None else None
-            machine.report("PR153", "before", instruction.operation)
+            if place not in machine.tensor.overwritten:
+                machine.report("PR153", "before", instruction.operation)
     if slot is not None:
         slot_read(machine, thread_set, instruction.operation, slot)
+        misplaced(machine, thread_set, instruction.outputs[0])
     if isinstance(value, Address):
         bits = _result_bits(machine, instruction.operation)
         value = replace(value, unit=bits)
@@ -378,7 +381,9 @@ def tensor_address(machine: Machine, thread_set: ThreadSet, instruction: Instruc
     found = address(thread_set, instruction, place)
     if found is None and machine.tensor.sole:
         value = machine.literal(thread_set, operand(thread_set, instruction, place))
-        return alike(thread_set, value) if isinstance(value, Address) else None
+        found = alike(thread_set, value) if isinstance(value, Address) else None
+    if place < len(instruction.inputs) and (found is None or found.memory.space != "tmem"):
+        misplaced(machine, thread_set, instruction.inputs[place])
     return found
 
 

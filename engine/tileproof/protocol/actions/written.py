@@ -20,7 +20,7 @@ _TO_THE_END = 1 << 40  # how far a write reaches whose columns are not known
 
 # The kinds of accesses that give what a read needs, by the case of finding PR170.
 _GIVEN_BY = {
-    "accumulator": (".mma", ".store"),
+    "accumulator": (".mma", ".store", ".s2t"),
     "scales": (".s2t", ".store"),
     "operand": (".mma", ".store", ".s2t"),
     "load": (".mma", ".store", ".s2t"),
