@@ -1452,6 +1452,16 @@ def test_an_answer_is_one_for_all_however_it_is_loaded():
     assert found(text.replace("[%r2+72], 64;", "[%r2+72], 65;")) == {"PR125"}
 
 
+def test_a_copy_is_issued_by_as_many_threads_as_expect_its_bytes():
+    """All lanes of the warp run the loop, and one is elected for each operation, as Triton writes it."""
+    lanes = RING.replace("  @!%p3 bra END;\n", "").replace("  mbarrier.arrive.expect", "  @%p3 mbarrier.arrive.expect")
+    elected = lanes.replace("  cp.async.bulk", "  @%p3 cp.async.bulk")
+    (kernel,) = tileproof.check(elected).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(elected)) == (kernel.steps, (), set())
+    assert found(lanes) == {"PR185"}
+    assert "PR185" not in found(lanes.replace("  @%p3 mbarrier.arrive.expect", "  mbarrier.arrive.expect"))
+
+
 # Warps share out the rows of a tile, of which the first one has one more (FlashKDA's chunks).
 SHARED_OUT = (
     HEAD

@@ -180,17 +180,19 @@ def fixed(
     open_: Set[int],
     cells: Mapping[int, Cell] = MappingProxyType({}),
     cycling: Set[int] = frozenset(),
+    seen_both: Set[int] = frozenset(),
 ) -> bool:
     """Whether the condition of a branch or loop is the same whatever is supposed and however often loops go round.
 
     Nothing that it is computed from, through shared memory as well, is carried by a loop of open length, or merged
     behind a branch that something supposed decides. What is stored in other bytes than those that are loaded does not
-    matter, if it is fixed where that is, or goes round some stages.
+    matter, if it is fixed where that is, or goes round some stages: each of two ways leads to a place of its own.
 
     Args:
         open_: the places of the branches and loops that something supposed or unknown decides.
         cells: where integers in shared memory were loaded or stored, by place.
         cycling: the places where that goes round.
+        seen_both: the branches of which both ways were taken.
     """
     writers = writers_of(code)
     carried = {slot for at in open_ if code[at].kind in ("test", "check") for slot in _carried(code, at)}
@@ -202,26 +204,33 @@ def fixed(
         if len(known := [slot for slot in one.inputs if slot in writers]) > 1
     ]
 
-    def stored(load: int) -> Iterator[int]:
-        """What decides of the integers that a load may find."""
+    def stored(load: int, placed: bool) -> Iterator[tuple[int, bool]]:
+        """What decides of the integers that a load may find; whether it only decides where something is stored."""
         for at, one, known in stores:
             where = one.inputs[one.effect.first] if one.effect is not None else -1
             apart = where in known and _apart(cells.get(at), cells.get(load))
-            yield from () if apart and at in cycling else (where,) if apart else known
+            if not apart:
+                yield from ((slot, placed) for slot in known)
+            elif at not in cycling:
+                yield where, True
 
-    todo = list(_read(code[place]))
+    todo = [(slot, False) for slot in _read(code[place])]
     seen = set(todo)
     while todo:
-        slot = todo.pop()
+        slot, placed = todo.pop()
         if slot in carried:
             return False
         for at, one in writers.get(slot, ()):
+            if placed and at in seen_both and one.kind == "branch":
+                continue  # what it decides is which of two places that are known
             if at in open_ or one.make is not None:
                 return False
             reads = _is(one, _READS)
             if one.effect is not None and not reads and not one.effect.pure:
                 return False
-            before = (*one.inputs, *stored(at)) if reads else _before(one, slot)
+            before = [(other, placed) for other in (one.inputs if reads else _before(one, slot))]
+            if reads:
+                before += stored(at, placed)
             todo += [other for other in before if other not in seen]
             seen.update(before)
     return True

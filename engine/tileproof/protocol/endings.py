@@ -193,6 +193,19 @@ def understated_bytes(machine: Machine) -> None:
             machine.report("PR139", "here", at, at=places, barrier=name, expected=expected, read=read)
 
 
+def copied_several_times(machine: Machine) -> None:
+    """Report copies of unknown size that several threads issue to one place, where fewer of them expect the bytes.
+
+    Not where only data decide which threads do.
+    """
+    guards, undecided = guards_of(machine.program.code), machine.coverage.undecided
+    for operation, place, key, threads in machine.deliveries.several.values():
+        announcers = machine.barriers[key].announcers if key in machine.barriers else threads
+        if announcers < threads and undecided.isdisjoint(around(guards, place)):
+            name = barrier_name(machine, key)
+            machine.report("PR185", "here", operation, threads=threads, barrier=name, announcers=announcers)
+
+
 def unwritten_operands(machine: Machine) -> None:
     """Report MMAs that read shared memory which nothing has written: what was to be there was copied elsewhere.
 

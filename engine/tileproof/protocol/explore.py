@@ -283,6 +283,7 @@ def unreachable(code: Sequence[Instruction], reached: Exploration) -> set[int]:
     found: set[int] = set()
     open_: set[int] = set()
     deciders = reached.leading.keys() | reached.turned
+    both = {at for at, ways in reached.went.items() if len(ways) > 1}
     closed: dict[int, bool] = {}
     for place, one in enumerate(code):
         if one.effect is None or one.effect.pure or id(one.operation) in reached.executed:
@@ -290,7 +291,7 @@ def unreachable(code: Sequence[Instruction], reached: Exploration) -> set[int]:
         untaken = next((at for at, way in chain_of(code, guards, place) if way not in reached.went.get(at, ())), -1)
         if untaken not in closed:
             decided = untaken in reached.went and untaken not in reached.leading
-            closed[untaken] = decided and fixed(code, untaken, deciders, reached.cells, reached.cycling)
+            closed[untaken] = decided and fixed(code, untaken, deciders, reached.cells, reached.cycling, both)
         never = closed[untaken]
         (found if never else open_).add(id(one.operation))
     return found - open_

@@ -19,7 +19,7 @@ from tileproof.protocol.explore import around, counted_by, guards_of, in_empty_l
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, OF_COPIES, SURPLUS, ProtocolFault
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
-from tileproof.protocol.hangs import named_hang, wrong_early
+from tileproof.protocol.hangs import done_once, named_hang, wrong_early
 from tileproof.protocol.program import loops_at
 from tileproof.protocol.runs import Run, between, even, key_of, rests_on, steps_of
 from tileproof.protocol.study import AGREEING, FEW, MANY_TILES, Study
@@ -620,6 +620,9 @@ def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
             named = named_hang(study, one, repair=True)
             faults += [fault for fault in named.faults if fault.code in DEADLOCKS] if named else []
             study.shown = named or study.shown
+            if named is None and not done_once(one):
+                last = [fault for fault in one.faults if fault.code in DEADLOCKS][-1]
+                study.doubt("loop_turns", last.operation, last)
             return [named] if named else []
         if not even(one):
             continue

@@ -130,11 +130,14 @@ class Deliveries:
         room: the bytes behind the place that a box is copied to up to what else is in use then, by what those of one
             size have in common; the least of all copies.
         reach: which CTAs completed which one's barriers with each operation, by ``id``.
+        several: those that more than one thread issued to one place, by ``id``: the operation, where it is in the code,
+            the barrier, and how many threads.
     """
 
     phases: dict[tuple[BarrierKey, int, int], Delivery] = field(default_factory=dict)
     room: dict[object, int] = field(default_factory=dict)
     reach: dict[int, set[tuple[int, int]]] = field(default_factory=dict)
+    several: dict[int, tuple[Operation, int, BarrierKey, int]] = field(default_factory=dict)
 
     def issue(self, cta: int, operation: Operation, home: int, barrier: Barrier) -> None:
         """A CTA issues a copy that completes on a barrier of a CTA."""
@@ -203,6 +206,7 @@ class Barrier:
         gathered, done: what those know that have arrived in this phase, and in all complete ones.
         expected, copied: bytes of expect_tx and of copies in the current phase, for messages.
         expecting, arriving, copying: the last operation of each kind, for messages.
+        announcers: how many threads executed the last ``expecting`` together.
         announced: the phase of the last expect_tx.
         supposed: whether bytes of the current phase are expected of which the text does not say how many.
         unsized_copies: copies of unknown size in the current phase: they deliver what it still expects.
@@ -230,6 +234,7 @@ class Barrier:
     expected: int = 0
     copied: int = 0
     expecting: Operation | None = None
+    announcers: int = 1
     arriving: Operation | None = None
     copying: Operation | None = None
     announced: int = 0

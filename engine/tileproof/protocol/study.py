@@ -23,6 +23,7 @@ from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
 from tileproof.protocol.deciding import deciding
 from tileproof.protocol.endings import (
+    copied_several_times,
     deadlocks,
     incomplete_phases,
     leaked,
@@ -219,6 +220,7 @@ class Study:
             leaked(machine)
             incomplete_phases(machine, lambda: bool(Run(machine, ()).passed_loops()))
             wrong_bytes(machine)
+            copied_several_times(machine)
             understated_bytes(machine)
             unwritten_operands(machine)
             register_budget(machine)

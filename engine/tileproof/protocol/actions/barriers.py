@@ -387,6 +387,7 @@ def _expect(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
             barrier.bytes += count
             barrier.expected += count
             barrier.expecting = instruction.operation
+            barrier.announcers = len(thread_set.threads)
             barrier.unannounced = None
             barrier.announced = barrier.phase
             barrier.supposed |= supposed

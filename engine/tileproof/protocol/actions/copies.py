@@ -461,6 +461,8 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             reach = there.extent or size_ or limit(machine, "bulk_bytes")
             boxes = replace(there, extent=reach)
             complete_on(machine, thread_set, operation, key, size_, boxes, cta, tensor_map=identity)
+            if size_ is None and there is target and times > 1:
+                machine.deliveries.several[id(operation)] = (operation, thread_set.place, key, times)
     return thread_set.place + 1
 
 
