@@ -233,6 +233,56 @@ def test_fewer_bytes_than_wgmma_read_are_an_error(expected: int, codes: set[str]
     assert (found(text), reasons(text)) == (codes, [])
 
 
+# Scale factors: 32 rows of 16 bytes, which tcgen05.cp brings to the lanes of all warps.
+SCALES = """.version 8.7
+.target sm_100a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry scales(.param .align 64 .b8 map[128])
+.reqntid 32, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<9>; .reg .b64 %rd<5>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  mov.b32 %r3, 0;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  setp.ne.s32 %p1, %r1, 0;
+  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r2+1040], 32;
+  ld.shared.b32 %r4, [%r2+1040];
+  @%p1 bra FILLED;
+  mbarrier.init.shared::cta.b64 [%r2+1024], 1;
+  mbarrier.init.shared::cta.b64 [%r2+1032], 1;
+  fence.mbarrier_init.release.cluster;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2+1024], 512;
+  cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%r2], [%rd2, {%r3, %r3}], [%r2+1024];
+FILLED:
+  bar.warp.sync -1;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r2+1024], 0;
+  @!%p2 bra WAIT;
+  shr.u32 %r5, %r2, 4;
+  and.b32 %r6, %r5, 16383;
+  cvt.u64.u32 %rd3, %r6;
+  or.b64 %rd4, %rd3, 0x400800010000;
+  @%p1 bra DONE;
+  tcgen05.cp.cta_group::1.32x128b.warpx4 [%r4], %rd4;
+  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r2+1032];
+DONE:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2+1032], 0;
+  @!%p3 bra DONE;
+  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r4, 32;
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize(("expected", "codes"), [(512, set()), (496, {"PR139"}), (256, {"PR139"})])
+def test_fewer_bytes_than_tcgen05_cp_reads_are_an_error(expected: int, codes: set[str]):
+    text = SCALES.replace("_, [%r2+1024], 512;", f"_, [%r2+1024], {expected};")
+    assert (found(text), reasons(text)) == (codes, [])
+
+
 # Two warpgroups, each with half of the rows of A, and of B in its place (fast.cu).
 PAIR = edited(
     MULTIPLIED,

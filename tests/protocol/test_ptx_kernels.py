@@ -971,6 +971,15 @@ def test_a_wrong_number_is_found_where_loops_of_other_lengths_hang(changes: dict
     assert found(text) == codes
 
 
+def test_a_hang_that_only_one_cta_for_all_tiles_shows_is_not_passed_over():
+    """The producer waits for no release: with few tiles for each CTA it does not come around its ring."""
+    text = (PTX / "persistent_ring.ptx").read_text()
+    wait = "  mbarrier.try_wait.parity.shared::cta.b64 done, [%r11+16], %r7;\n"
+    assert text.count(wait) == 1
+    (kernel,) = tileproof.check(text.replace(wait, "  setp.eq.u32 done, 0, 0;\n")).files[0].kernels
+    assert [reason.case for reason in kernel.reasons] == ["loop_turns"]
+
+
 @pytest.mark.parametrize(
     ("step", "code"), [("tcgen05.alloc", "PR157"), ("tcgen05.dealloc", "PR154"), ("tcgen05.wait::ld", None)]
 )

@@ -1,4 +1,4 @@
-"""Which bytes of shared memory an MMA of PTX reads by its matrix descriptors, as far as the text says it.
+"""Which bytes of shared memory an MMA or a tcgen05.cp of PTX reads by matrix descriptors, as far as the text says it.
 
 A descriptor tells two strides and a swizzle; with the shape of the instruction they say where each element is
 (rules/descriptor/canonical.rule), from the start address on. A swizzle only exchanges pieces of one line of memory, so
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
+from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.descriptors.canonical import Tile, canonical_forms, described
 from tileproof.evaluate import bitfields, hardware
@@ -18,13 +19,22 @@ from tileproof.layout import Layout, crd2idx
 from tileproof.layout.basics import modes
 from tileproof.memory.instruction_words import judged_fields, plain_shape, scaled_shape
 from tileproof.ptx.graph import Graph
-from tileproof.ptx.matrices import INSTRUCTION, MatrixDescriptor, instruction_operand, kind_of, matrix_descriptors
+from tileproof.ptx.matrices import (
+    INSTRUCTION,
+    MatrixDescriptor,
+    copied_matrix,
+    instruction_operand,
+    kind_of,
+    matrix_descriptors,
+)
 from tileproof.ptx.values import Values
 from tileproof.ptx.wgmma import read_wgmma
 from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.expression import Scalar
 
 _BYTE = 8
+_SHAPE = regex(r"\.(\d+)x(\d+)b\b")  # of tcgen05.cp: lanes by bits
+_UNPACKED = "_p"  # formats of tcgen05.cp of which a byte of tensor memory is less in shared memory
 
 
 class MatrixReads:
@@ -67,6 +77,12 @@ class _Side:
 
 def _reads(ruleset: Ruleset, graph: Graph, values: Values, number: int, word: int | None) -> dict[int, int]:
     opcode = graph.module.instructions[number].opcode
+    copied = copied_matrix(graph, values, number)
+    if copied is not None:
+        shape = _SHAPE.search(opcode)
+        side = None if shape is None else _Side(int(shape[1]), int(shape[2]) // _BYTE, _BYTE, ".k")
+        units = 0 if side is None or _UNPACKED in opcode else _described(ruleset, copied, side)
+        return {copied.operand: units} if units else {}
     if opcode.startswith("wgmma"):
         sides = _of_wgmma(ruleset.book, opcode, values, number)
     else:

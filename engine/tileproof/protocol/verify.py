@@ -359,11 +359,11 @@ def _counted(
 
 
 def _read(reads: MatrixReads, numbers: Mapping[int, int], operation: Operation, word: int | None) -> Mapping[int, int]:
-    """What an MMA reads behind the start of its operands, by their place among those of the operation."""
+    """What an MMA, or tcgen05.cp, reads behind the start of its operands, by their place among those of the step."""
     found = numbers.get(id(operation))
     if found is None:
         return {}
-    first = 0 if operation.name.startswith("nvvm.tcgen05") else 1  # the accumulator of wgmma is no operand of the step
+    first = 1 if "wgmma" in operation.name else 0  # the accumulator of wgmma is no operand of the step
     return {operand - first: units for operand, units in reads.of(found, word).items()}
 
 

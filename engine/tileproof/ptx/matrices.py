@@ -72,6 +72,13 @@ def matrix_descriptors(ruleset: Ruleset, graph: Graph, values: Values, number: i
             yield MatrixDescriptor(number, index, role, word, value, majors(role))
 
 
+def copied_matrix(graph: Graph, values: Values, number: int) -> MatrixDescriptor | None:
+    """The descriptor of what a tcgen05.cp copies, row by row; None where it is no tcgen05.cp."""
+    if not graph.module.instructions[number].opcode.startswith("tcgen05.cp."):
+        return None
+    return MatrixDescriptor(number, 1, "a", _WORD, values.operand(number, 1, 64), ".k")
+
+
 def instruction_operand(operands: Sequence[Operand]) -> int | None:
     """Which operand of a tcgen05.mma is its instruction descriptor; None where there are too few."""
     if len(operands) < 4:

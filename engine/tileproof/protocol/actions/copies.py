@@ -28,6 +28,7 @@ from tileproof.protocol.actions.base import (
     operand,
     registrar,
 )
+from tileproof.protocol.actions.descriptor_reads import read_by_descriptor
 from tileproof.protocol.actions.exits import arrived
 from tileproof.protocol.actions.tensor_memory import by_pair, cta_pair, grouped, single_address, tmem_load, tmem_store
 from tileproof.protocol.actions.written import wrote
@@ -435,6 +436,7 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
         times = sum(chosen.each[thread] == 1 for thread in thread_set.threads)
     elif chosen == 0:
         times = 0
+    known = chosen is not None or "predicate = " not in words(operation)  # which threads issue it
     receivers = [
         target.cta
         if isinstance(target.cta, Lanes)
@@ -461,7 +463,7 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             reach = there.extent or size_ or limit(machine, "bulk_bytes")
             boxes = replace(there, extent=reach)
             complete_on(machine, thread_set, operation, key, size_, boxes, cta, tensor_map=identity)
-            if size_ is None and there is target and times > 1:
+            if size_ is None and there is target and times > 1 and known:
                 machine.deliveries.several[id(operation)] = (operation, thread_set.place, key, times)
     return thread_set.place + 1
 
@@ -476,6 +478,9 @@ def _raw_tmem_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruc
     if target is not None and target.extent is None:
         target = replace(target, extent=_columns_written(machine.book, words(instruction.operation)))
     _copy_by_tcgen05(machine, thread_set, instruction, source, target)
+    if source is not None:
+        ctas = cta_pair(machine, thread_set, words(instruction.operation))
+        read_by_descriptor(machine, thread_set, instruction, 1, source, ctas)
     return thread_set.place + 1
 
 

@@ -10,10 +10,11 @@ from tileproof.base.records import replace
 from tileproof.dialects.operands import memory as memory_kind
 from tileproof.mlir.ir import Operation
 from tileproof.mlir.types import Kind
-from tileproof.protocol.actions.accesses import access, generic, span, warps_by_start
+from tileproof.protocol.actions.accesses import access, generic, span
 from tileproof.protocol.actions.accumulator_columns import reach_of
 from tileproof.protocol.actions.barriers import arrive, barrier_keys
 from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, operand, registrar
+from tileproof.protocol.actions.descriptor_reads import read_by_descriptor
 from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live, part_by_place, single_address
 from tileproof.protocol.actions.written import needs, wrote
 from tileproof.protocol.machine import Machine, Unfollowed
@@ -90,7 +91,7 @@ def _wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, fi
         elif where.memory.space == "smem":
             agents = tuple(("wgmma", thread_set.cta, warp) for warp in thread_set.warps)
             access(machine, thread_set, operation, where, ".wgmma", False, agents, moment)
-            _reads(machine, thread_set, instruction, place, where, (thread_set.cta,))
+            read_by_descriptor(machine, thread_set, instruction, place, where, (thread_set.cta,))
     touched = next((one for one in used if one[0] in thread_set.touched), None)
     if not thread_set.fenced:
         machine.report("PR102", "first", operation)
@@ -230,36 +231,10 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
         where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
         if where is not None and where.memory.space == "smem":  # a descriptor
             access(machine, thread_set, instruction.operation, where, ".mma", False, agents, moment, ctas=ctas)
-            _reads(machine, thread_set, instruction, place, where, ctas)
+            tensor = instruction.operation.name.startswith("nvvm.tcgen05")
+            word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR) if tensor else None
+            read_by_descriptor(machine, thread_set, instruction, place, where, ctas, word)
     return thread_set.place + 1
-
-
-def _reads(
-    machine: Machine,
-    thread_set: ThreadSet,
-    instruction: Instruction,
-    place: int,
-    where: Address,
-    ctas: Sequence[int],
-) -> None:
-    """Note what an MMA of PTX reads by a descriptor, for what copies must have delivered."""
-    reads, known = machine.reads, machine.module.read
-    if reads is None or known is None or not reads.starts:
-        return
-    starts = [where.offset] if where.offset is not None else []
-    if where.parts and not starts:  # the warpgroups of a CTA have tiles of their own
-        starts = [start for start, _ in warps_by_start(where.parts, thread_set.threads, thread_set.warp)]
-    for start in starts:
-        for cta in ctas:
-            reads.begin((cta, where.memory.serial), start, instruction.operation)
-    tensor = instruction.operation.name.startswith("nvvm.tcgen05")
-    word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR) if tensor else None
-    units = known(instruction.operation, word).get(place)
-    if not units:
-        return
-    for start in starts:
-        for cta in ctas:
-            reads.read((cta, where.memory.serial), start, units, instruction.operation)
 
 
 @action("mma_commit")
