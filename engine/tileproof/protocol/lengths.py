@@ -620,7 +620,8 @@ def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
             named = named_hang(study, one, repair=True)
             faults += [fault for fault in named.faults if fault.code in DEADLOCKS] if named else []
             study.shown = named or study.shown
-            if named is None and not done_once(one):
+            # Who loads its work is given it for a number of CTAs.
+            if named is None and not (study.loads or one.steps_by_data() or done_once(one)):
                 last = [fault for fault in one.faults if fault.code in DEADLOCKS][-1]
                 study.doubt("loop_turns", last.operation, last)
             return [named] if named else []
