@@ -1469,6 +1469,35 @@ def test_a_copy_is_issued_by_as_many_threads_as_expect_its_bytes():
     assert (kernel.executed, kernel.reasons, found(elected)) == (kernel.steps, (), set())
     assert found(lanes) == {"PR185"}
     assert "PR185" not in found(lanes.replace("  @%p3 mbarrier.arrive.expect", "  mbarrier.arrive.expect"))
+    own = "  and.b32 %r28, %r1, 31;\n  shl.b32 %r28, %r28, 7;\n  add.s32 %r14, %r14, %r28;\n"  # a row for each lane
+    assert found(lanes.replace("  cp.async.bulk", f"{own}  cp.async.bulk")) == set()
+
+
+def test_no_warp_is_sent_where_a_store_goes_to_one_of_two_other_places():
+    """An integer decides which; neither is that of the numbers by which warps are sent to their work (Triton)."""
+    text = (PTX / "dispatcher.ptx").read_text()
+    stored = """  ld.param.u32 %r20, [rows];
+  mov.b32 %r21, 8192;
+  setp.lt.s32 %p9, %r20, 1;
+  @%p9 bra PLACED;
+  mov.b32 %r23, 0;
+ROW:
+  ld.shared.b32 %r24, [%r3+64];
+  add.s32 %r23, %r23, 128;
+  setp.lt.s32 %p10, %r23, %r20;
+  @%p10 bra ROW;
+  mov.b32 %r21, 8448;
+PLACED:
+  add.s32 %r22, %r2, %r21;
+  st.shared.b32 [%r22], %r20;
+"""
+    init = "  mbarrier.init.shared::cta.b64 [%r3], 1;\n"
+    assert text.count(init) == 1
+    text = text.replace("map[128])", "map[128], .param .u32 rows)").replace(init, init + stored)
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(text)) == (kernel.steps, (), set())
+    (kernel,) = tileproof.check(text.replace("%r21, 8448;", "%r21, 4112;")).files[0].kernels
+    assert kernel.reasons  # it is the place of the numbers
 
 
 # Warps share out the rows of a tile, of which the first one has one more (FlashKDA's chunks).

@@ -198,8 +198,9 @@ def copied_several_times(machine: Machine) -> None:
 
     Not where only data decide which threads do.
     """
-    guards, undecided = guards_of(machine.program.code), machine.coverage.undecided
-    for operation, place, key, threads in machine.deliveries.several.values():
+    several, undecided = machine.deliveries.several, machine.coverage.undecided
+    guards = guards_of(machine.program.code) if several else []
+    for operation, place, key, threads in several.values():
         announcers = machine.barriers[key].announcers if key in machine.barriers else threads
         if announcers < threads and undecided.isdisjoint(around(guards, place)):
             name = barrier_name(machine, key)

@@ -622,8 +622,8 @@ def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
             study.shown = named or study.shown
             # Who loads its work is given it for a number of CTAs.
             if named is None and not (study.loads or one.steps_by_data() or done_once(one)):
-                last = [fault for fault in one.faults if fault.code in DEADLOCKS][-1]
-                study.doubt("loop_turns", last.operation, last)
+                stuck = next(fault for fault in one.faults if fault.code in DEADLOCKS)
+                study.doubt("loop_turns", stuck.operation, stuck)
             return [named] if named else []
         if not even(one):
             continue

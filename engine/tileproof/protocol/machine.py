@@ -806,10 +806,9 @@ class Machine:
             decider = 0 if empty else decider  # another loop ended by this very condition
         known = value is not None and term_of(decider) is None
         outer, inner = self.tiles, 4 * max(self.shape.extent, 1)
-        limit, most = outer if instruction.other == 1 else inner, max(outer, inner)
-        if known and limit < most and self.takes_jobs(thread_set.place):
-            limit = most  # jobs are no tiles, and who hands them out says when it ends
-        limit = outer - 1 if value is None else limit
+        limit = outer - 1 if value is None else outer if instruction.other == 1 else inner
+        if known and limit < max(outer, inner) and self.takes_jobs(thread_set.place):
+            limit = max(outer, inner)  # jobs are no tiles, and who hands them out says when it ends
         endless = known and 0 < self.whole <= instruction.other
         inside = (value is None or value != 0) and (endless or turns <= limit)
         if not known:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
 from tileproof.descriptors.canonical import Tile, canonical_forms, described
 from tileproof.evaluate import bitfields, hardware
@@ -23,6 +22,7 @@ from tileproof.ptx.matrices import (
     INSTRUCTION,
     MatrixDescriptor,
     copied_matrix,
+    copied_piece,
     instruction_operand,
     kind_of,
     matrix_descriptors,
@@ -33,8 +33,6 @@ from tileproof.rulebase.book import Rulebook, Ruleset
 from tileproof.rulebase.expression import Scalar
 
 _BYTE = 8
-_SHAPE = regex(r"\.(\d+)x(\d+)b\b")  # of tcgen05.cp: lanes by bits
-_UNPACKED = "_p"  # formats of tcgen05.cp of which a byte of tensor memory is less in shared memory
 
 
 class MatrixReads:
@@ -79,9 +77,8 @@ def _reads(ruleset: Ruleset, graph: Graph, values: Values, number: int, word: in
     opcode = graph.module.instructions[number].opcode
     copied = copied_matrix(graph, values, number)
     if copied is not None:
-        shape = _SHAPE.search(opcode)
-        side = None if shape is None else _Side(int(shape[1]), int(shape[2]) // _BYTE, _BYTE, ".k")
-        units = 0 if side is None or _UNPACKED in opcode else _described(ruleset, copied, side)
+        side = _of_copy(ruleset.book, opcode)
+        units = _described(ruleset, copied, side) if side is not None else 0
         return {copied.operand: units} if units else {}
     if opcode.startswith("wgmma"):
         sides = _of_wgmma(ruleset.book, opcode, values, number)
@@ -146,6 +143,15 @@ def _of_tcgen05(ruleset: Ruleset, opcode: str, values: Values, number: int, word
         if isinstance(rows, int) and isinstance(columns, int) and element == bits:
             sides[role] = _Side(rows // ctas, columns, bits, str(shape[f"{role}.major"]))
     return sides
+
+
+def _of_copy(book: Rulebook, opcode: str) -> _Side | None:
+    """The rows of a tcgen05.cp, as bytes; None where it unpacks elements, as above."""
+    piece, formats = copied_piece(book, opcode), book.enums["cp_format"].members
+    if piece is None or any(f".{word}" in formats for word in opcode.split(".")):
+        return None
+    rows, bits = piece
+    return _Side(rows, bits // _BYTE, _BYTE, ".k")
 
 
 def _padded(book: Rulebook, columns: Scalar) -> bool:

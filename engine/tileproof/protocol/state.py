@@ -432,7 +432,7 @@ class TensorMemory:
         writes: the agents, the moment and the operation of the write of an allocation.
         early: the warps that read such an address too early: their read, and the allocation.
         overwritten: what wrote over such an address since.
-        stale: the warps that read there then: their read, and what wrote over it.
+        stale: what reads there then, by ``id``, and what wrote over it.
         read: the first read of each place where no address was, by warp, and its moment; None where nothing allocates.
         released: where a CTA relinquished its permit to allocate.
         group: whether tcgen05 operations are of two CTAs, and the first of them.
@@ -453,7 +453,7 @@ class TensorMemory:
     writes: dict[Place, tuple[tuple[Agent, ...], int, Operation]] = field(default_factory=dict)
     early: dict[tuple[int, int], tuple[Operation, Operation]] = field(default_factory=dict)
     overwritten: dict[Place, Operation] = field(default_factory=dict)
-    stale: dict[tuple[int, int], tuple[Operation, Operation]] = field(default_factory=dict)
+    stale: dict[int, tuple[Operation, Operation]] = field(default_factory=dict)
     read: dict[Place, dict[tuple[int, int], tuple[Operation, int]]] | None = None
     released: dict[int, Operation] = field(default_factory=dict)
     group: tuple[bool, Operation] | None = None

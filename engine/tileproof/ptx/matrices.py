@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass
@@ -13,11 +13,12 @@ from tileproof.ptx.graph import Graph
 from tileproof.ptx.text import Operand
 from tileproof.ptx.values import Values
 from tileproof.ptx.wgmma import read_wgmma
-from tileproof.rulebase.book import Ruleset
+from tileproof.rulebase.book import Rulebook, Ruleset
 
 INSTRUCTION = "tcgen05.instruction_descriptor"  # the word that says the shape and the types of a tcgen05.mma
 _WORD, _WGMMA_WORD = "tcgen05.descriptor", "wgmma.descriptor"
 _KIND = regex(r"\.kind::(\w+)")
+_SHAPE = regex(r"[._](\d+x\d+b)\b")  # of tcgen05.cp: rows by bits
 
 
 def kind_of(opcode: str) -> str | None:
@@ -77,6 +78,22 @@ def copied_matrix(graph: Graph, values: Values, number: int) -> MatrixDescriptor
     if not graph.module.instructions[number].opcode.startswith("tcgen05.cp."):
         return None
     return MatrixDescriptor(number, 1, "a", _WORD, values.operand(number, 1, 64), ".k")
+
+
+@lru_cache(maxsize=64)
+def copied_piece(book: Rulebook, text: str) -> tuple[int, int] | None:
+    """The rows that a tcgen05.cp copies, and the bits in each; None where no shape is said.
+
+    Args:
+        text: its opcode, or the words of the operation in the IR.
+    """
+    found = _SHAPE.search(text)
+    shape = None if found is None else book.enums["cp_shape"].by_spelling.get(found[1])
+    if shape is None:
+        return None
+    rows, bits = book.shared_table("cp_piece").rows[shape,]
+    assert isinstance(rows, int) and isinstance(bits, int), "rules/tcgen05/cp.rule"
+    return rows, bits
 
 
 def instruction_operand(operands: Sequence[Operand]) -> int | None:

@@ -39,11 +39,10 @@ from tileproof.protocol.steps import number, words
 from tileproof.protocol.tensor_columns import pieces_of
 from tileproof.protocol.values import Address, Fields, Lanes, Supposed, Value
 from tileproof.protocol.warps import BarrierKey, ThreadSet
-from tileproof.rulebase.book import Rulebook
+from tileproof.ptx.matrices import copied_piece
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
-_SHAPE = regex(r"[._](\d+x\d+b)")  # of tcgen05.cp: lanes by bits
 Place: TypeAlias = "Address | None"
 
 
@@ -436,7 +435,8 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
         times = sum(chosen.each[thread] == 1 for thread in thread_set.threads)
     elif chosen == 0:
         times = 0
-    known = chosen is not None or "predicate = " not in words(operation)  # which threads issue it
+    known = chosen is not None or "predicate = " not in words(operation)
+    several = size_ is None and times > 1 and known and not target.parts
     receivers = [
         target.cta
         if isinstance(target.cta, Lanes)
@@ -463,7 +463,7 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             reach = there.extent or size_ or limit(machine, "bulk_bytes")
             boxes = replace(there, extent=reach)
             complete_on(machine, thread_set, operation, key, size_, boxes, cta, tensor_map=identity)
-            if size_ is None and there is target and times > 1 and known:
+            if several:
                 machine.deliveries.several[id(operation)] = (operation, thread_set.place, key, times)
     return thread_set.place + 1
 
@@ -475,23 +475,14 @@ def _raw_tmem_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruc
     if source is not None and source.memory.space != "smem":
         source = None
     target = single_address(machine, thread_set, instruction, 0)
-    if target is not None and target.extent is None:
-        target = replace(target, extent=_columns_written(machine.book, words(instruction.operation)))
+    piece = copied_piece(machine.book, words(instruction.operation))
+    if target is not None and target.extent is None and piece is not None:
+        target = replace(target, extent=piece[1] // limit(machine, "column_bits"))
     _copy_by_tcgen05(machine, thread_set, instruction, source, target)
     if source is not None:
         ctas = cta_pair(machine, thread_set, words(instruction.operation))
         read_by_descriptor(machine, thread_set, instruction, 1, source, ctas)
     return thread_set.place + 1
-
-
-@lru_cache(maxsize=64)
-def _columns_written(book: Rulebook, text: str) -> int | None:
-    """The columns that a tcgen05.cp writes, by its shape; None where that does not say it."""
-    found = _SHAPE.search(text)
-    shape = None if found is None else book.enums["cp_shape"].by_spelling.get(found[1])
-    columns = None if shape is None else book.shared_table("cp_columns").rows[shape,][0]
-    assert columns is None or isinstance(columns, int), "rules/tcgen05/cp.rule"
-    return columns
 
 
 @action("cancel")

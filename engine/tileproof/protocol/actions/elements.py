@@ -316,13 +316,11 @@ def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, whe
     slot = (thread_set.cta, where.memory.serial, where.offset)
     written, over = machine.tensor.writes.get(slot), machine.tensor.overwritten.get(slot)
     if over is not None:
-        for warp in thread_set.warps:
-            machine.tensor.stale[thread_set.cta, warp] = (operation, over)
+        machine.tensor.stale[id(operation)] = (operation, over)
     elif written is not None:
         agents, moment, allocation = written
         for warp in thread_set.warps:
             mine = (thread_set.cta, warp)
-            machine.tensor.stale.pop(mine, None)
             machine.tensor.early.pop(mine, None)
             if not all(agent == mine or machine.knows_warp(thread_set, agent, moment) for agent in agents):
                 machine.tensor.early[mine] = (operation, allocation)
@@ -332,17 +330,16 @@ def slot_read(machine: Machine, thread_set: ThreadSet, operation: Operation, whe
             first.setdefault((thread_set.cta, warp), (operation, machine.now))
 
 
-def misplaced(machine: Machine, thread_set: ThreadSet, slot: int) -> None:
-    """Report a read of what was written over an address of tensor memory, where these threads take it for the address.
+def misplaced(machine: Machine, slot: int) -> None:
+    """Report a read of what was written over an address of tensor memory, where it is taken for the address.
 
     Args:
-        slot: of the value by which they access tensor memory.
+        slot: of a value that tensor memory is accessed by, and that is no address of it.
     """
     code = machine.program.before or machine.program.code
-    for warp in thread_set.warps if machine.tensor.stale else ():
-        read, over = machine.tensor.stale.get((thread_set.cta, warp), (None, None))
-        if read is not None and over is not None and computed_by(code, slot, read):
-            del machine.tensor.stale[thread_set.cta, warp]
+    for read, over in list(machine.tensor.stale.values()):
+        if computed_by(code, slot, read):
+            del machine.tensor.stale[id(read)]
             machine.report("PR159", "here", read, at=(("write", over),))
 
 

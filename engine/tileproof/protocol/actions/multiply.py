@@ -231,8 +231,7 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
         where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
         if where is not None and where.memory.space == "smem":  # a descriptor
             access(machine, thread_set, instruction.operation, where, ".mma", False, agents, moment, ctas=ctas)
-            tensor = instruction.operation.name.startswith("nvvm.tcgen05")
-            word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR) if tensor else None
+            word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR)
             read_by_descriptor(machine, thread_set, instruction, place, where, ctas, word)
     return thread_set.place + 1
 

@@ -97,7 +97,7 @@ def _tmem_address(machine: Machine, thread_set: ThreadSet, instruction: Instruct
                 machine.report("PR153", "before", instruction.operation)
     if slot is not None:
         slot_read(machine, thread_set, instruction.operation, slot)
-        misplaced(machine, thread_set, instruction.outputs[0])
+        misplaced(machine, instruction.outputs[0])
     if isinstance(value, Address):
         bits = _result_bits(machine, instruction.operation)
         value = replace(value, unit=bits)
@@ -383,7 +383,7 @@ def tensor_address(machine: Machine, thread_set: ThreadSet, instruction: Instruc
         value = machine.literal(thread_set, operand(thread_set, instruction, place))
         found = alike(thread_set, value) if isinstance(value, Address) else None
     if place < len(instruction.inputs) and (found is None or found.memory.space != "tmem"):
-        misplaced(machine, thread_set, instruction.inputs[place])
+        misplaced(machine, instruction.inputs[place])
     return found
 
 
