@@ -13,7 +13,7 @@ from tileproof.checking import kept_outcomes
 from tileproof.protocol import judging
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.launch import Launch, in_ranges
-from tileproof.protocol.launch_trials import Trial, narrowed
+from tileproof.protocol.launch_trials import Trial, fewer_threads, narrowed
 
 BOOK = tileproof.load_rules()
 
@@ -47,6 +47,12 @@ OWN = {
     "any": "mov.b32 %r3, %r1;",
     "few": "and.b32 %r3, %r1, 127;",  # the fifth warp copies to the place of the first
     "pairs": "shr.u32 %r3, %r1, 6;",  # no two warps may copy to one place
+    "rank": "mov.u32 %r6, %ntid.x;\n  mov.u32 %r7, %tid.y;\n  mad.lo.s32 %r3, %r6, %r7, %r1;",
+    "sixteen": "mov.u32 %r7, %tid.y;\n  shl.b32 %r7, %r7, 4;\n  add.s32 %r3, %r7, %r1;",  # in each row
+    # Threads of the fifth warp read a word, and the first of them writes the next one.
+    "fifth": "mov.b32 %r3, %r1;\n  setp.lt.u32 %p1, %r1, 128;\n  @%p1 bra ON;\n  mov.b32 %r6, flag;\n"
+    "  ld.shared.b32 %r7, [%r6];\n  bar.warp.sync -1;\n  setp.eq.s32 %p2, %r1, 128;\n"
+    "  @%p2 st.shared.b32 [%r6], %r7;\nON:",
     # All warps copy to one place, but where the fifth warp leaves word that it is there.
     "told": "mov.b32 %r6, flag;\n  setp.eq.s32 %p1, %r1, 128;\n  mov.b32 %r7, 0;\n  setp.eq.s32 %p2, %r1, 0;\n"
     "  @%p2 st.shared.b32 [%r6], %r7;\n  bar.sync 0;\n  mov.b32 %r7, 1;\n  @%p1 st.shared.b32 [%r6], %r7;\n"
@@ -311,3 +317,39 @@ def test_a_cluster_in_which_threads_only_wait_for_ever_is_none_that_is_meant(
 
     launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=5000)
     assert (launched.shapes[0].cluster, launched.known) == ((1, 1, 1), known)
+
+
+@pytest.mark.parametrize(
+    ("own", "bound", "reasons"),
+    [
+        ("rank", ".maxntid 256, 1, 1", []),
+        ("rank", "", []),
+        ("sixteen", ".maxntid 256, 1, 1", ["assumed_block"]),
+        ("sixteen", "", ["assumed_block"]),
+    ],
+)
+def test_nothing_is_assumed_of_rows_where_only_the_rank_of_a_thread_counts(own: str, bound: str, reasons: list[str]):
+    report = tileproof.check(copies(own, bound))
+    assert [reason.case for reason in report.files[0].kernels[0].reasons] == reasons
+    assert not any(one.severity.value == "error" for one in report.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("bound", "reasons", "codes"),
+    [
+        (".maxntid 160, 1, 1", [], set()),
+        (".maxntid 192, 1, 1", ["assumed_block"], set()),
+        (".maxntid 256, 1, 1", [], {"PR116"}),  # hardly a kernel is launched with so many less
+        (".reqntid 192, 1, 1", [], {"PR116"}),
+    ],
+)
+def test_a_kernel_may_be_launched_with_fewer_threads_than_it_allows(bound: str, reasons: list[str], codes: set[str]):
+    """Kernels of lmdeploy allow a warp more than they have, for the registers that ptxas gives a thread then."""
+    report = tileproof.check(copies("fifth", bound))
+    assert [reason.case for reason in report.files[0].kernels[0].reasons] == reasons
+    assert {one.code for one in report.diagnostics if one.severity.value == "error"} == codes
+
+
+@pytest.mark.parametrize(("threads", "fewer"), [(64, []), (96, []), (128, [96]), (192, [160]), (384, [352, 320, 288])])
+def test_no_fewer_threads_are_tried_than_three_quarters(threads: int, fewer: list[int]):
+    assert list(fewer_threads(Shape((threads, 1, 1), (1, 1, 1), 7, Extents(7, 7), 32))) == fewer

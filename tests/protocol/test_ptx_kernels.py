@@ -1263,6 +1263,23 @@ def test_the_address_in_a_descriptor_is_followed_however_it_is_made(made: str):
     assert found(right.replace("  wgmma.wait_group.sync.aligned 0;\n  mbarrier", "  mbarrier")) & {"PR112"}
 
 
+@pytest.mark.parametrize("row", [64, 128, 256, 1024])
+def test_rows_of_any_length_are_swizzled_by_bits_of_their_address(row: int):
+    """Eight rows follow each other in bits of the address that lie below what the allocation is aligned to."""
+    plain = "  shl.b32 %r3, %r1, 2;\n  add.s32 %r4, %r2, %r3;\n"
+    swizzled = f"""  shl.b32 %r3, %r1, 4;
+  add.s32 %r4, %r2, %r3;
+  shr.u32 %r5, %r4, {row.bit_length() - 5};
+  and.b32 %r5, %r5, 112;
+  xor.b32 %r4, %r4, %r5;
+"""
+    text = EXCHANGE.replace(plain, swizzled).replace("%r3, 256;", "%r3, 512;")  # what another warp writes
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert kernel.reasons == ()
+    assert found(text) == set()
+    assert found(text.replace("  bar.sync 0;\n", "")) == {"PR116"}
+
+
 def test_a_swizzle_may_be_put_together_from_bits_of_the_address_and_of_the_thread():
     swizzled = """  shl.b32 %r3, %r1, 4;
   add.s32 %r4, %r2, %r3;

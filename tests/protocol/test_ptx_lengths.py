@@ -8,6 +8,7 @@ Each kernel is right as it is written, and wrong where one thing of it is missin
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -369,6 +370,13 @@ LOADS = {
 }
 
 
+@pytest.fixture
+def unsought(monkeypatch: pytest.MonkeyPatch):
+    """Without the runs that come to each step as well, in kernels as small as these."""
+    monkeypatch.setattr(judging, "chosen_runs", lambda *_: None)
+    monkeypatch.setattr(judging, "_seek_steps", lambda *_: set())
+
+
 # What is loaded is a length of many tiles, of which a few CTAs have a part each, and only the first turn has no fence.
 PART = """  ld.param.u32 %r31, [parts];
   ld.global.u32 %r30, [%rd3];
@@ -390,6 +398,23 @@ PARTED = edited(
 def test_a_length_that_ctas_share_gives_each_of_them_several_turns():
     verified(PARTED)
     mistaken(PARTED, RELEASE, "", {"PR126"})
+
+
+@pytest.mark.parametrize("chunk", [16, 32, 64])
+@pytest.mark.usefixtures("unsought")
+def test_what_is_left_of_an_unrolled_loop_is_come_to_by_lengths_that_are_loaded(chunk: int):
+    """Of a loop that goes by four chunks at once: three that are left, behind others."""
+    load = f"""  ld.global.v2.u32 {{%r30, %r31}}, [%rd3];
+  sub.s32 %r4, %r31, %r30;
+  add.s32 %r4, %r4, {chunk - 1};
+  shr.u32 %r4, %r4, {chunk.bit_length() - 1};
+  and.b32 %r32, %r4, 3;
+  setp.ne.s32 %p7, %r32, 3;
+  setp.lt.s32 %p8, %r4, 4;
+  or.pred %p7, %p7, %p8;
+  @!%p7 fence.proxy.async;
+"""
+    verified(LOADED.replace("LOAD\n", load))
 
 
 # Keys beyond those of the first query are masked, and both warps meet before the masked tiles: each finds by itself, in a
@@ -455,13 +480,6 @@ def masked(how: str) -> str:
         ("  ld.param.u32 %r4, [tiles];\n", lengths),
         ("  setp.eq.s32 %p2, %r9, 0;\n", f"{MASK}  setp.eq.s32 %p2, %r9, 0;\n"),
     )
-
-
-@pytest.fixture
-def unsought(monkeypatch: pytest.MonkeyPatch):
-    """Without the runs that come to each step as well, in kernels as small as these."""
-    monkeypatch.setattr(judging, "chosen_runs", lambda *_: None)
-    monkeypatch.setattr(judging, "_seek_steps", lambda *_: set())
 
 
 @pytest.mark.parametrize("how", ["given", "loaded"])
@@ -899,3 +917,48 @@ def test_hazards_of_a_run_without_an_end_are_doubts_where_all_others_wait_for_ev
     assert ([one.code for one in faults], doubts) == (
         (["PR110", "PR106"], []) if stand else (["PR106"], ["loop_turns"])
     )
+
+
+# Each producer of a pair of CTAs also waits at each tile for the readers of both.
+IN_PAIRS = edited(
+    (Path(__file__).with_name("ptx") / "persistent_ring.ptx").read_text(),
+    (".reqntid 64, 1, 1\n", ".reqntid 64, 1, 1\n.reqnctapercluster 2, 1, 1\n"),
+    (
+        "  mul.lo.s32 %r40, %r40, %r40;\n",
+        "  shr.u32 %r49, %r40, 8;\n  shr.u32 %r40, %r40, 7;\n  mul.lo.s32 %r40, %r40, %r49;\n",
+    ),
+    ("[%r3+24], 32;\n", "[%r3+24], 32;\n  mbarrier.init.shared::cta.b64 [%r3+32], 64;\n"),
+    (
+        "  bar.sync 0;\n  mov.b32 %r6, 0;\n",
+        """  barrier.cluster.arrive.release.aligned;
+  barrier.cluster.wait.acquire.aligned;
+  mov.u32 %r45, %cluster_ctarank;
+  xor.b32 %r45, %r45, 1;
+  mapa.shared::cluster.u32 %r46, %r3, %r45;
+  mov.b32 %r48, 0;
+  mov.b32 %r6, 0;
+""",
+    ),
+    (
+        "PRODUCER_NEXT:\n",
+        """PRODUCER_NEXT:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p16, [%r3+32], %r48;
+  @!%p16 bra PRODUCER_NEXT;
+  xor.b32 %r48, %r48, 1;
+""",
+    ),
+    (
+        "CONSUMER_NEXT:\n",
+        """CONSUMER_NEXT:
+  mbarrier.arrive.shared::cta.b64 _, [%r3+32];
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r46+32];
+""",
+    ),
+    ("END:\n", "END:\n  barrier.cluster.arrive.release.aligned;\n  barrier.cluster.wait.acquire.aligned;\n"),
+)
+
+
+def test_the_ctas_of_a_cluster_have_as_many_tiles_where_few_of_them_have_all():
+    """A grid of one cluster shows barriers that are used once a tile; an odd number of tiles is none of two CTAs."""
+    verified(IN_PAIRS)
+    mistaken(IN_PAIRS, "[%r3+32], 64;", "[%r3+32], 65;", {"PR125"})

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 import tileproof
+from protocol.test_ptx_practices import edited
 from tileproof.protocol.lengths import of_passed_loops
 
 HEAD = ".version 8.6\n.target sm_90a\n.address_size 64\n.shared .align 1024 .b8 smem[16384];\n"
@@ -48,17 +49,30 @@ ROWS = (
 )
 
 
+def apart(text: str, meet: str) -> str:
+    """The same where a thread reads what its neighbour in the row has written, and only some threads meet."""
+    return edited(text, ("  bar.sync 0;\n", f"  {meet}\n"), ("%r3, 128;", "%r3, 4;"))
+
+
 @pytest.mark.parametrize("bound", [".maxntid 128, 1, 1", ".maxntid 128", ""])
 def test_threads_lie_in_rows_where_a_kernel_asks_for_its_row(bound: str):
     text = ROWS.format(bound=bound, axis="y", again="")
     assert codes(text) == set()
+    assert reasons(text) == {}  # so it is with rows of any length
+    text = apart(text, "bar.warp.sync -1;")  # in longer rows another warp writes there
+    assert codes(text) == set()
     assert reasons(text) == {"assumed_block": "declare it: .reqntid 32, 4, 1; or say it: --block 32,4,1"}
 
 
-@pytest.mark.parametrize(("most", "declared"), [(128, "32, 1, 4"), (384, "128, 1, 3")])
-def test_rows_lie_along_the_third_dimension_where_a_kernel_asks_for_that_alone(most: int, declared: str):
+@pytest.mark.parametrize(
+    ("most", "meet", "declared"),
+    [(128, "bar.warp.sync -1;", "32, 1, 4"), (384, "add.s32 %r2, %r2, 1;\n  bar.sync %r2, 128;", "128, 1, 3")],
+)
+def test_rows_lie_along_the_third_dimension_where_a_kernel_asks_for_that_alone(most: int, meet: str, declared: str):
     """As in XQA of FlashInfer, where a row is a warpgroup."""
-    text = ROWS.format(bound=f".maxntid {most}, 1, 1", axis="z", again="")
+    text = apart(ROWS.format(bound=f".maxntid {most}, 1, 1", axis="z", again=""), meet)
+    if most > 128:
+        text = edited(text, ("%r2, 128, 0", "%r2, 512, 0"))
     assert codes(text) == set()
     said = declared.replace(" ", "")
     assert reasons(text) == {"assumed_block": f"declare it: .reqntid {declared}; or say it: --block {said}"}

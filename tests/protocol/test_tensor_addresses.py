@@ -122,6 +122,71 @@ def test_numbers_are_no_addresses_where_a_kernel_allocates_twice():
     assert "accessed_steps" in reasons
 
 
+# The fifth warp of each CTA allocates, that of the first one multiplies, and the others know of nothing but that.
+PAIR = """\
+.version 8.7
+.target sm_100a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry pair()
+.reqntid 160, 1, 1
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p<6>; .reg .b16 %rs<2>; .reg .b32 %r<20>; .reg .b64 %rd<6>;
+  mov.u32 %r1, %tid.x;
+  shr.u32 %r2, %r1, 5;
+  mov.u32 %r3, %cluster_ctarank;
+  mov.b32 %r4, smem;
+  add.s32 %r5, %r4, 32768;
+  setp.eq.u32 %p1, %r1, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [%r5], 1;
+  @%p1 fence.mbarrier_init.release.cluster;
+  barrier.cluster.arrive.release.aligned;
+  barrier.cluster.wait.acquire.aligned;
+  setp.ne.u32 %p2, %r2, 4;
+  @%p2 bra READ;
+  tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%r5+8], 512;
+  tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;
+  setp.ne.u32 %p3, %r3, 0;
+  @%p3 bra END;
+  bfe.u32 %r6, %r4, 4, 14;
+  cvt.u64.u32 %rd1, %r6;
+  or.b64 %rd2, %rd1, 4611756662116581376;
+  mov.b32 %r7, 134742032;
+  mov.b32 %r8, 0;
+  mov.b16 %rs1, 3;
+  mov.pred %p4, 0;
+  elect.sync _|%p5, -1;
+  @%p5 tcgen05.mma.cta_group::2.kind::f16 [%r8], %rd2, %rd2, %r7, %p4;
+  @%p5 tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r5], %rs1;
+  bra END;
+READ:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p5, [%r5], 0;
+  @!%p5 bra READ;
+  tcgen05.fence::after_thread_sync;
+  shl.b32 %r9, %r2, 21;
+  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r10}, [%r9];
+  tcgen05.wait::ld.sync.aligned;
+  tcgen05.fence::before_thread_sync;
+END:
+  barrier.cluster.arrive.release.aligned;
+  barrier.cluster.wait.acquire.aligned;
+  @%p2 bra DONE;
+  tcgen05.fence::after_thread_sync;
+  mov.b32 %r8, 0;
+  tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r8, 512;
+DONE:
+  ret;
+}
+"""
+
+
+def test_who_comes_after_the_mma_of_a_pair_comes_after_both_allocations():
+    assert judged(PAIR) == (set(), [])
+    alone = PAIR.replace("cta_group::2", "cta_group::1")
+    assert judged(alone)[1] == ["accessed_steps"]
+
+
 def test_a_number_names_nothing_before_the_allocation_is_known_to_be_done():
     """Nothing orders the stores of the warps after the allocation of the first one."""
     text = changed(NUMBERS, ("READY:\n  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n", "READY:\n"))

@@ -269,6 +269,43 @@ def right_in_blocks(
     return Blocks(tuple(one for one in sizes if not found[one]), tuple(sorted(wrong)), tuple(sorted(every)))
 
 
+def fewer_threads(shape: Shape) -> Iterator[int]:
+    """Numbers of whole warps below that of a launch, to three quarters of it: more than one, so that they can meet."""
+    most = shape.threads // shape.warp
+    for warps in range(most - 1, max(-(-most * 3 // 4), 2) - 1, -1):
+        yield warps * shape.warp
+
+
+def right_in_rows(
+    shape: Shape, work: int, tried: Callable[[Shape, Set[str]], tuple[int, Set[str] | None]], budget: int
+) -> bool:
+    """Whether a kernel that goes right with its threads in rows does so with rows of each power of two.
+
+    So it is where it asks for the rank of a thread among all. Not known where that takes more than the budget.
+
+    Args:
+        shape: with which it goes right; its rows follow each other along y or z.
+        work: the instructions that it took.
+        tried: as of ``right_in_blocks``.
+    """
+    threads, deep = shape.threads, shape.block[2] > 1
+    lengths = [length for n in range(threads.bit_length()) if threads % (length := 1 << n) == 0]
+    if threads not in lengths:
+        lengths.append(threads)
+    for length in lengths:
+        count = threads // length
+        block = (length, 1, count) if deep else (length, count, 1)
+        if block == shape.block:
+            continue
+        if budget < work:
+            return False
+        taken, codes = tried(replace(shape, block=block), frozenset())
+        budget -= taken
+        if codes is None or codes:
+            return False
+    return True
+
+
 def _numbered(book: Rulebook, steps: Sequence[Operation]) -> bool:
     """Whether what a thread of a kernel comes to may depend on how many others there are."""
     operations, numbered = Operations.of(book), {one[1:] for one in book.enums["numbered_step"].members}

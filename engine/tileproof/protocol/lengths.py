@@ -217,7 +217,9 @@ def wide_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> Others:
         (tile + 1, replace(few, apart=2 * turns, tensor=(FEW + 1) * tile)),
         (1, replace(few, apart=2 * turns)),
         (tile // 2, replace(few, apart=4 * turns)),
-        (tile // 4, replace(few, apart=16 * turns)),
+        (tile // 4, replace(few, apart=16 * turns)),  # with chunks of 16 elements an odd number of them
+        (tile // 4, replace(few, apart=32 * turns)),
+        (tile // 4, replace(few, apart=64 * turns)),
         (tile, replace(extents, apart=4 * turns)),
         (tile, replace(few, apart=4 * turns, tensor=study.shape.extent * tile + tile)),  # the first one is a length
     )
@@ -614,7 +616,9 @@ def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
     for _, size in sorted(ran.items(), key=lambda one: one[0])[:_FEWER]:
         if budget <= 0 or not used_seldom(study):
             break
-        one = study.run(replace(size.extents, grid=1), size.turns, size.tiles, budget=budget)
+        # Tiles that the CTAs of a cluster share come to whole clusters.
+        tiles = -(-size.extents.argument // study.shape.ctas) * study.shape.ctas
+        one = study.run(replace(size.extents, argument=tiles, grid=1), size.turns, size.tiles, budget=budget)
         budget -= one.machine.steps
         if one.hangs:
             named = named_hang(study, one, repair=True)

@@ -472,6 +472,10 @@ class Machine:
         """The leader of the pair that a CTA belongs to."""
         return cta - cta % hardware.limit(self.book, "pair_ctas")
 
+    def peer(self, cta: int) -> int:
+        """The other CTA of the pair that a CTA belongs to."""
+        return 2 * self.leader(cta) + 1 - cta
+
     def home(self, cta: int, address: Address) -> int:
         """The CTA that an address lies in, of the pair that a CTA belongs to."""
         first = self.leader(cta)
@@ -1076,20 +1080,30 @@ class Machine:
     def literal(self, thread_set: ThreadSet, value: Value) -> Value:
         """A number as an address of tensor memory, where these threads come after the only allocation, or one of all.
 
-        They do where they come after an MMA that a warp has issued since it allocated.
+        They do where they come after an MMA that a warp has issued since it allocated. A pair of CTAs allocates
+        together, so that whoever comes after one of the two comes after both.
         """
-        memory, sole = self.tensor.memory, self.tensor.sole.get(thread_set.cta)
-        if memory is None or sole is None or not isinstance(value, int | Lanes):
+        memory, cta = self.tensor.memory, thread_set.cta
+        if memory is None or not isinstance(value, int | Lanes):
             return value
-        agents, moment, supposed = sole
-        for warp in thread_set.warps:
-            mine = (thread_set.cta, warp)
-            if not all(one == mine or self.knows_warp(thread_set, one, moment) for one in agents):
-                return value
+        for one in (cta, self.peer(cta)) if self.tensor.group and self.tensor.group[0] else (cta,):
+            agents, moment, supposed = self.tensor.sole.get(one, ((), 0, None))
+            if agents and self._after(thread_set, agents, moment):
+                break
+        else:
+            return value
         found = numbered(memory, value)
         if found is not value and not self.program.asserts_zero:
             self.tensor.supposed = supposed or self.tensor.supposed
         return found
+
+    def _after(self, thread_set: ThreadSet, agents: Sequence[Agent], moment: int) -> bool:
+        """Whether each warp of a thread set is one of those that did something, or comes after all of them."""
+        return all(
+            one == (thread_set.cta, warp) or self.knows_warp(thread_set, one, moment)
+            for warp in thread_set.warps
+            for one in agents
+        )
 
     def knows_warp(self, thread_set: ThreadSet, warp: Agent, moment: int) -> bool:
         """Whether a warp, or an MMA that it has issued since, is ordered before what a thread set does now."""

@@ -17,6 +17,7 @@ from typing import TypeAlias
 from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, replace
 from tileproof.evaluate.hardware import descriptor_unit, field, limit
+from tileproof.protocol import budget
 from tileproof.protocol.folding import select, with_address
 from tileproof.protocol.ptx_floats import MOVED, Computation, float_computation
 from tileproof.protocol.smem_descriptors import described, displaced_descriptor, is_descriptor
@@ -248,16 +249,18 @@ def _conjoin(one: _Opcode) -> Computation:
     unit = descriptor_unit(book)
     low = (1 << field(book, "tcgen05.descriptor", "start").width) - 1
     full = (low + 1) * unit - 1  # the bits of an address
-    pair, period = 1 << limit(book, "pair_bit"), limit(book, "swizzle_bytes")
+    pair, period, swizzled = 1 << limit(book, "pair_bit"), limit(book, "swizzle_bytes"), _swizzle_reach(book)
 
     def aligned(base: Address, mask: int) -> Value:
         mask &= (1 << bits) - 1
         if is_negated(base):
             return _bits_of(base, 0, mask, period)
         if is_shifted(base):
-            return _bits_of(base, _ROW, mask, period)
-        if mask < period and base.memory.space == "smem" and not is_descriptor(base, unit):
-            return _bits_of(base, 0, mask, period)
+            return _bits_of(base, _shift_of(base), mask, swizzled)
+        if is_descriptor(base, unit) and mask * unit < swizzled:
+            return _bits_of(base, unit.bit_length() - 1, mask, swizzled)
+        if mask < swizzled and base.memory.space == "smem" and not is_descriptor(base, unit):
+            return _bits_of(base, 0, mask, swizzled)
         if base.memory.space == "tmem":
             kept = mask & base.memory.columns
             at_lane_0 = base.lane == 0 and base.first_lane == 0  # as allocations are
@@ -329,8 +332,7 @@ def _exclude(one: _Opcode) -> Computation:
         if base.memory.space != "smem" or is_negated(base) or is_descriptor(base, unit) or isinstance(bits, Supposed):
             return (None,)
         if is_shifted(base):  # its bits are those of the address, so much higher
-            found = _swizzled(base, raised(bits, _ROW))
-            return (replace(found, extent=base.extent) if isinstance(found, Address) else None,)
+            return (_swizzled(base, raised(bits, _shift_of(base))),)
         if isinstance(bits, int) and bits & pair and not base.leader and not isinstance(base.peer, Lanes):
             base, bits = replace(base, peer=not base.peer), bits & ~pair
         if isinstance(bits, Lanes) and any(by is not None and by & pair for by in bits.each) and not base.leader:
@@ -404,7 +406,7 @@ def _above_start(base: Address, by: int, bits: int, period: int) -> Value:
 
 def _right(one: _Opcode) -> Computation:
     bits, unit = one.bits, descriptor_unit(one.book)
-    steps = unit.bit_length() - 1
+    steps, reach = unit.bit_length() - 1, _swizzle_reach(one.book).bit_length() - 1
     name = "shrsi" if one.kind == "s" else "shrui"
     lifted = lift(lambda a, b: signed(one.read(a) >> min(max(b, 0), bits), bits) if b >= 0 else None, name)
 
@@ -412,21 +414,28 @@ def _right(one: _Opcode) -> Computation:
         if isinstance(a, Address):
             if is_negated(a):
                 return (None,)
-            if a.memory.space == "smem" and b == _ROW and a.unit == _BYTE:
-                return (replace(a, unit=_BYTE << _ROW, extent=1),)
-            return (described(a, unit) if a.memory.space == "smem" and b == steps else _lane(a, b),)
+            if a.memory.space == "smem" and b == steps:
+                return (described(a, unit),)
+            if a.memory.space == "smem" and a.unit == _BYTE and isinstance(b, int) and 0 < b < reach:
+                return (replace(a, unit=-_BYTE << b, extent=1),)
+            return (_lane(a, b),)
         return (lifted(a, b),)
 
     return Computation(f"arith.{name}", 2, function)
 
 
-# A swizzle takes bits of an address that lie below the alignment of what is swizzled, and puts them so much lower.
-_ROW = 3
+def _swizzle_reach(book: Rulebook) -> int:
+    """The bytes below which the bits of an address are known, for its allocation is supposed to begin at a multiple."""
+    return budget.limit(book, "swizzle_reach", ptx=True)
 
 
 def is_shifted(base: Address) -> bool:
     """Whether it is an address shifted right, so that a swizzle can take bits of it."""
-    return base.memory.space == "smem" and base.unit == _BYTE << _ROW and base.extent == 1
+    return base.unit < -_BYTE
+
+
+def _shift_of(base: Address) -> int:
+    return (-base.unit // _BYTE).bit_length() - 1
 
 
 def is_negated(base: Address) -> bool:
@@ -435,12 +444,12 @@ def is_negated(base: Address) -> bool:
 
 
 def _bits_of(base: Address, by: int, mask: int, period: int) -> Value:
-    """Bits of an address that are the same wherever its allocation lies, for that begins at a multiple of a swizzle.
+    """Bits of an address that are the same wherever its allocation lies, for that begins at a multiple of some bytes.
 
     Args:
         by: how far they are shifted right.
         mask: which are taken then.
-        period: the bytes in which the widest swizzle repeats.
+        period: the bytes.
     """
     if mask << by >= period:
         return None
@@ -485,7 +494,7 @@ def _compare(one: _Opcode) -> Computation | None:
     def compared(a: Value, b: Value) -> Value:
         if isinstance(a, Address) and isinstance(b, Address):
             known = a.memory == b.memory and a.offset is not None and b.offset is not None and not a.parts + b.parts
-            known = known and not is_negated(a) and not is_negated(b)
+            known = known and not (is_shifted(a) or is_shifted(b) or is_negated(a) or is_negated(b))
             return int(compare(a.offset, b.offset)) if known else None  # type: ignore[arg-type]
         if (isinstance(a, Address) and type(b) is int and b == 0) or (isinstance(b, Address) and type(a) is int):
             unknown = any(isinstance(one, Address) and None in one.parts for one in (a, b))  # some may have none
@@ -549,8 +558,7 @@ def _move(one: _Opcode) -> Computation:
 
 def _extract(one: _Opcode) -> Computation:
     bits, unit = one.bits, descriptor_unit(one.book)
-
-    period, steps = limit(one.book, "swizzle_bytes"), unit.bit_length() - 1
+    period, steps = _swizzle_reach(one.book), unit.bit_length() - 1
 
     def cut_out(a: int, at: int, width: int) -> int:
         at, width = at & 0xFF, width & 0xFF

@@ -29,7 +29,7 @@ from tileproof.protocol.faults import HAZARDS
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.judging import conclude
 from tileproof.protocol.launch import Blocks, Launch, Said, launch, least_threads
-from tileproof.protocol.launch_trials import Trial, narrowed, rare_blocks, right_in_blocks
+from tileproof.protocol.launch_trials import Trial, fewer_threads, narrowed, rare_blocks, right_in_blocks, right_in_rows
 from tileproof.protocol.matrix_reads import MatrixReads
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function, place_of
@@ -285,8 +285,32 @@ def _counted(
         one = begun.pop(shape, None) or study(shape)
         one.elsewhere = partial(map, study, [replace(other, block=shape.block) for other in launched.others])
         one.loose = bool(launched.others) and len(launched.shapes) > 1
+        outcome = conclude(one)
+        outcome, one = of_fewer(outcome, one, shape) or (outcome, one)
         done.append(one)
-        return conclude(one), one
+        return outcome, one
+
+    def of_fewer(outcome: Outcome, made: Study, shape: Shape) -> Judged | None:
+        """The same of a launch of fewer threads than .maxntid allows, where nothing but hazards is wrong with as many
+        and nothing with those: kernels allow more for the registers that ptxas gives a thread then.
+        """
+        codes, before = {one.code for one in outcome.faults if serious(one.code)}, made.judged
+        if before is None or not (bound and codes and codes <= HAZARDS):
+            return None
+        usual = before.machine
+        for threads in fewer_threads(shape):
+            other = replace(shape, block=(threads, 1, 1))
+            run = made.launched_as(other).run(usual.shape.extents, usual.shape.extent, usual.tiles, ends=ends)
+            if not run.machine.coverage.complete or run.hangs or any(_of_launch(book, one.code) for one in run.faults):
+                continue
+            fewer = study(other)
+            found = conclude(fewer)
+            if len(found.executed) >= len(outcome.executed) and not any(serious(one.code) for one in found.faults):
+                words = ", ".join(sorted(codes))
+                case = state(book, "PR190", "ptx_fewer", threads=threads, most=shape.threads, codes=words)
+                doubt = Doubt("assumed_block", found.kernel, case.message, case.hint)
+                return replace(found, doubts=(*found.doubts, doubt)), fewer
+        return None
 
     copied = _has(book, compiled, "thread_copy_step") and _has(book, compiled, "warpgroup_step")
 
@@ -314,6 +338,7 @@ def _counted(
     blocks = (together or _has(book, compiled, "block_step")) and _of_one_dimension(compiled)
     pairs = any("cta_group::2" in one for one in opcodes)
     possible = launch(book, compiled.kernel, compiled.steps, (), {}, said)
+    bound = said[0] is None and possible.block_known and compiled.kernel.attribute("nvvm.maxntid") is not None
     launched = narrowed(book, possible, tried, budget, pairs)
 
     def wrong_in(results: Sequence[Judged], rest: Sequence[Shape]) -> bool:
@@ -334,7 +359,8 @@ def _counted(
 
     def right_in(outcome: Outcome, study: Study, shape: Shape) -> Blocks | None:
         """In which blocks a kernel goes right that does so in one, whatever its threads have along y and z."""
-        if not launched.cluster_known or not _of_one_dimension(compiled) or study.begun is None:
+        in_rows = shape.block[0] < shape.threads
+        if not launched.cluster_known or study.begun is None or not (in_rows or _of_one_dimension(compiled)):
             return None
 
         def run(other: Shape, until: Set[str]) -> tuple[int, Set[str] | None]:
@@ -344,13 +370,19 @@ def _counted(
             whole = one.machine.coverage.complete and not one.machine.taint.released
             return one.machine.steps, codes if codes or whole else None
 
+        work, most = study.begun.machine.steps, limit(book, "block_steps", thorough, True)
+        if in_rows:
+            if not right_in_rows(shape, work, run, most):
+                return None
+            shape = replace(shape, block=(shape.threads, 1, 1))
+            if compiled.kernel.attribute("nvvm.maxntid") is not None:
+                return Blocks((shape.threads,), (), ())
         group = hardware.limit(book, "group_warps") * shape.warp
         narrow = book.enums["narrow_mma_word"].by_spelling
         lanes = _has(book, compiled, "lanes_step") and not any(word in one for one in opcodes for word in narrow)
         least = max(least_threads(book, compiled.steps), group if lanes else 0)
-        most = limit(book, "block_steps", thorough, True)
         code, steps = compiled.program.code, compiled.steps
-        return right_in_blocks(book, shape, study.begun.machine.steps, code, steps, run, most, least)
+        return right_in_blocks(book, shape, work, code, steps, run, most, least)
 
     def serious(code: str) -> bool:
         return book.findings[code].severity is Severity.ERROR

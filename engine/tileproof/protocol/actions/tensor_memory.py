@@ -188,7 +188,7 @@ def halves_missing(machine: Machine) -> None:
         everywhere.setdefault(operation.name, set()).update(ctas)
     for operation, ctas in machine.tensor.paired.values():
         for cta in sorted(ctas):
-            peer = 2 * machine.leader(cta) + 1 - cta
+            peer = machine.peer(cta)
             if peer < machine.shape.ctas and peer not in everywhere[operation.name]:
                 machine.report("PR172", "here", operation, cta=cta, peer=peer)
                 return  # what follows from it is no other mistake
