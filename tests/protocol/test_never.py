@@ -140,6 +140,24 @@ def test_a_register_that_changes_is_no_number():
     assert errors or reasons
 
 
+# The branch to the second wait is left by the threads that the predicate is for, of which one is elected.
+ELECTED = (
+    WINDOW.replace("COMPUTED", OF_THREE)
+    .replace("%p<5>", "%p<8>")
+    .replace(
+        "  @%p1 bra SHORT;\n",
+        "  elect.sync _|%p5, -1;\n  not.pred %p6, %p1;\n  and.pred %p7, %p5, %p6;\n  @!%p7 bra SHORT;\n",
+    )
+)
+
+
+@pytest.mark.parametrize(("count", "steps"), [(4, STEPS), (3, STEPS + 1)])
+def test_who_is_elected_does_not_go_where_no_number_leads(count: int, steps: int):
+    """Triton's prefetches: one thread issues them where there is another tile."""
+    (kernel,) = tileproof.check(ELECTED.replace("COUNT", str(count))).files[0].kernels
+    assert kernel.steps == steps
+
+
 # A loop that is written out four times, and its tail: what is done in the last turn of all, by where that is.
 UNROLLED = """.version 8.7
 .target sm_90a

@@ -16,9 +16,10 @@ import pytest
 import tileproof
 from protocol.test_ptx_kernels import RING
 from protocol.test_ptx_practices import HEAD, edited, mistaken, verified
+from tileproof.base.records import replace
 from tileproof.base.source import Span
 from tileproof.mlir.ir import Operation
-from tileproof.protocol import judging, lengths
+from tileproof.protocol import hangs, judging, lengths
 from tileproof.protocol.explore import Exploration
 from tileproof.protocol.faults import ProtocolFault
 from tileproof.protocol.folding import Extents
@@ -26,6 +27,7 @@ from tileproof.protocol.hangs import hangs_alone
 from tileproof.protocol.lengths import over_tiles
 from tileproof.protocol.runs import Run
 from tileproof.protocol.study import Study
+from tileproof.protocol.terms import PLACES
 
 RELEASE = "  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n"
 EMPTY = "  mbarrier.try_wait.parity.shared::cta.b64 done, [%r11+16], %r12;\n  @done bra OVER;\n  bra AGAIN;\n"
@@ -962,3 +964,25 @@ def test_the_ctas_of_a_cluster_have_as_many_tiles_where_few_of_them_have_all():
     """A grid of one cluster shows barriers that are used once a tile; an odd number of tiles is none of two CTAs."""
     verified(IN_PAIRS)
     mistaken(IN_PAIRS, "[%r3+32], 64;", "[%r3+32], 65;", {"PR125"})
+    mistaken(IN_PAIRS, "  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r46+32];\n", "", {"PR125"})
+
+
+def hung(extents: Extents, *given: tuple[tuple[int, int], ...]) -> list[Extents]:
+    """The sizes in which a hang of a run is looked for again, after runs with some integers given."""
+    machine = SimpleNamespace(shape=SimpleNamespace(extents=extents, extent=7), tiles=2)
+    ran = [SimpleNamespace(recipe=SimpleNamespace(extents=replace(extents, given=one), forced={})) for one in given]
+    study = SimpleNamespace(limit={"wide_turns": 15, "tile_elements": 128}.__getitem__, ran=ran)
+    return [size for size, *_ in hangs._sizes(study, SimpleNamespace(machine=machine))]  # type: ignore[arg-type]
+
+
+def test_the_place_of_a_cta_stays_where_lengths_are_larger():
+    place, length = min(PLACES), 5
+    found = hung(Extents(2, 2, given=((place, 15), (length, 1920))))
+    assert {dict(size.given)[place] for size in found} == {15}
+    assert [dict(size.given)[length] // 1920 for size in found] == [1, 2, 8, 16]
+
+
+def test_few_ctas_that_wait_for_ever_do_so_with_integers_that_lead_to_more_steps():
+    given = (), ((5, 1920),), ((5, 960),)
+    assert [size.given for size in hung(Extents(3, 4, grid=1), *given)[-2:]] == [((5, 1920),), ((5, 960),)]
+    assert all(not size.given for size in hung(Extents(3, 4), *given))

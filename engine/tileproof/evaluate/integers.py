@@ -59,6 +59,8 @@ OPERATIONS: Mapping[str, Callable[..., int | None]] = {
     "below": lambda a, b: int(a < b),
     "below_unsigned": _unsigned,
     "not": lambda a: int(a == 0),
+    "both": lambda a, b: int(a != 0 and b != 0),
+    "either": lambda a, b: int(a != 0 or b != 0),
     "select": lambda c, a, b: a if c else b,
 }
 

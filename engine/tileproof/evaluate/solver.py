@@ -192,6 +192,8 @@ _FORMULAS: Mapping[str, Callable[..., Any]] = {
     "below": lambda a, b: _truth(a < b),
     "below_unsigned": lambda a, b: _truth(z3.If((a < 0) == (b < 0), a < b, b < 0)),
     "not": lambda a: _truth(a == 0),
+    "both": lambda a, b: _truth(z3.And(a != 0, b != 0)),
+    "either": lambda a, b: _truth(z3.Or(a != 0, b != 0)),
     "select": lambda c, a, b: z3.If(c != 0, a, b),
 }
 

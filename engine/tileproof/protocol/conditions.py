@@ -48,7 +48,7 @@ _COMPARISONS = {
     **{"ugt": ("below_unsigned", True, False), "ule": ("below_unsigned", True, True)},
 }
 """How a comparison follows from another one: of its operands the other way round, and negated."""
-_TRUTHS = {"equal", "below", "below_unsigned", "not"}
+_TRUTHS = {"equal", "below", "below_unsigned", "not", "both", "either"}
 _COMPARED = regex(r"cmpi\s+\"?(\w+)")
 # The place of a thread or a CTA, or how many there are: it stays, and is not below 0.
 _PLACE = regex(r"nvvm\.read\.ptx\.sreg\.(?:n?tid|(?:cluster\.)?n?cta(?:id|rank))")
@@ -250,6 +250,11 @@ class Conditions:
             return self.often(one, parts)
         if name == "cmpi" and len(parts) == _TWO:
             return _compared(one, parts)
+        if name == "andi" and len(parts) == _TWO and any(one.how in _TRUTHS for one in parts):
+            # The lowest bit of what nothing is known of, such as whether this thread is elected.
+            open_ = [one.how == "variable" and one not in self.terms for one in parts]
+            bits = [Integer("not", (self.variable(),)) if unknown else None for unknown in open_]
+            parts = tuple(bit or one for bit, one in zip(bits, parts, strict=True))
         if name in ("andi", "ori", "xori") and len(parts) == _TWO and (found := _combined(name, parts)) is not None:
             return found
         for formula in _candidates(name, parts):
@@ -377,9 +382,9 @@ def _combined(name: str, parts: Sequence[Integer]) -> Integer | None:
     if a.how not in _TRUTHS or not (b.how in _TRUTHS or (b.how == "number" and b.value in (0, 1))):
         return None
     if name == "andi":
-        return Integer("multiply", (a, b))
+        return Integer("both", (a, b))
     if name == "ori":
-        return Integer("largest", (a, b))
+        return Integer("either", (a, b))
     return Integer("not", (Integer("equal", (a, b)),))
 
 

@@ -27,7 +27,7 @@ _TIMES = (8, 16)  # as large, where integers are given
 _OTHERS = (0.5, 2, 4)  # as large, where a kernel loads its jobs
 _TERMS = 4  # integers of which one alone is larger
 _LONGER = (2, 4)  # times as many turns, in which roles may come to a fault before one leaves its loop
-_MORE = 2  # as large, where what it loads is smaller than usual
+_MORE = 2  # as large, where what it loads is smaller than usual, or integers are given
 
 
 def hangs_anyhow(study: Study, first: Run) -> bool:
@@ -130,7 +130,10 @@ def _sizes(study: Study, first: Run) -> Sequence[Size]:
     machine = first.machine
     usual, turns, apart = machine.shape.extents, machine.shape.extent, study.limit("wide_turns")
     if usual.given:
-        more = [tuple((term, times * one) for term, one in usual.given) for times in _TIMES]
+        more = [
+            tuple((term, one if term in PLACES else times * one) for term, one in usual.given)
+            for times in (_MORE, *_TIMES)
+        ]
         return [(replace(usual, given=given), turns, machine.tiles) for given in (usual.given, *more)]
     return (
         (usual, turns, machine.tiles),
@@ -138,7 +141,17 @@ def _sizes(study: Study, first: Run) -> Sequence[Size]:
         (replace(usual, tensor=2 * usual.tensor, argument=usual.argument + 1), turns, machine.tiles),
         (Extents(FEW * study.limit("tile_elements"), FEW, apart=2 * apart), turns, machine.tiles),
         (replace(usual, argument=_TIMES[0] * usual.argument), turns, machine.tiles),  # loops may take large tiles
+        *_in_few(study, first),
     )
+
+
+def _in_few(study: Study, first: Run) -> Iterator[Size]:
+    """Where few CTAs have all tiles: the same with each set of integers that brought other runs to more steps."""
+    machine = first.machine
+    usual = machine.shape.extents
+    given = dict.fromkeys(one.recipe.extents.given for one in study.ran if not one.recipe.forced)
+    for numbers in [one for one in given if one and usual.grid][:_TERMS]:
+        yield replace(usual, given=numbers), machine.shape.extent, machine.tiles
 
 
 def _parts(study: Study, hung: Run) -> Iterator[Size]:

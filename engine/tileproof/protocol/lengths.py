@@ -22,7 +22,7 @@ from tileproof.protocol.folding import Extents
 from tileproof.protocol.hangs import done_once, named_hang, wrong_early
 from tileproof.protocol.program import loops_at
 from tileproof.protocol.runs import Run, between, even, key_of, rests_on, steps_of
-from tileproof.protocol.study import AGREEING, FEW, MANY_TILES, Study
+from tileproof.protocol.study import AGREEING, FEW, MANY_TILES, Size, Study
 from tileproof.protocol.terms import PLACES
 from tileproof.rulebase.findings import state
 
@@ -613,12 +613,17 @@ def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
     executed, budget = long.machine.coverage.executed, study.share("trial", long.machine)
     ran = {one.steps: one.recipe for one in study.ran if not one.recipe.forced and one.executed >= executed}
     known = {key_of(fault) for fault in faults}
-    for _, size in sorted(ran.items(), key=lambda one: one[0])[:_FEWER]:
+    sizes: dict[Size, None] = {}
+    for _, recipe in sorted(ran.items(), key=lambda one: one[0]):
+        # Tiles that the CTAs of a cluster share come to whole clusters; it is the first one.
+        tiles = -(-recipe.extents.argument // study.shape.ctas) * study.shape.ctas
+        given = tuple((term, number) for term, number in recipe.extents.given if term not in PLACES)
+        extents = replace(recipe.extents, argument=tiles, given=given, grid=1)
+        sizes.setdefault((extents, recipe.turns, recipe.tiles))
+    for extents, turns, tiles in [*sizes][:_FEWER]:
         if budget <= 0 or not used_seldom(study):
             break
-        # Tiles that the CTAs of a cluster share come to whole clusters.
-        tiles = -(-size.extents.argument // study.shape.ctas) * study.shape.ctas
-        one = study.run(replace(size.extents, argument=tiles, grid=1), size.turns, size.tiles, budget=budget)
+        one = study.run(extents, turns, tiles, budget=budget)
         budget -= one.machine.steps
         if one.hangs:
             named = named_hang(study, one, repair=True)
