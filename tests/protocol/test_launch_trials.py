@@ -334,6 +334,17 @@ def test_nothing_is_assumed_of_rows_where_only_the_rank_of_a_thread_counts(own: 
     assert not any(one.severity.value == "error" for one in report.diagnostics)
 
 
+@pytest.mark.parametrize("own", ["rank", "sixteen"])
+def test_what_is_wrong_in_rows_of_every_length_is_an_error(own: str):
+    """No thread waits for its copy."""
+    text = edited(copies(own, ".maxntid 256, 1, 1"), ("  cp.async.wait_group 0;\n", "  cp.async.wait_group 1;\n"))
+    report = tileproof.check(text)
+    (reason,) = report.files[0].kernels[0].reasons
+    assert reason.case == "any_block"
+    assert "32 x 8 x 1 threads" in reason.message
+    assert "PR111" in {one.code for one in report.diagnostics if one.severity.value == "error"}
+
+
 @pytest.mark.parametrize(
     ("bound", "reasons", "codes"),
     [

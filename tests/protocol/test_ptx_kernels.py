@@ -655,6 +655,16 @@ def test_what_the_runs_do_not_show_is_not_verified(path: Path, line: int, lines:
     assert [one.case for one in kernel.reasons] == [reason]
 
 
+def test_a_fence_that_no_run_comes_to_leaves_nothing_unseen():
+    """It would only add an order: locks of split-K kernels, which CTAs in the middle of a slice release."""
+    text = RELEASED.read_text().split("\n")
+    text[27] += (
+        "\n  mov.u32 %r29, %ctaid.x;\n  setp.ne.s32 %p8, %r29, 5;\n  @%p8 bra SKIP;\n  fence.acq_rel.gpu;\nSKIP:"
+    )
+    (kernel,) = tileproof.check("\n".join(text)).files[0].kernels
+    assert (kernel.status, kernel.reasons) == ("followed", ())
+
+
 def test_copies_that_each_thread_waits_for_are_no_hazard_of_the_wgmma_of_their_warpgroup():
     """Kernels of CUTLASS have no barrier there; stores by the threads need one."""
     stored = (EXAMPLES / "hopper_multiply.ptx").read_text()

@@ -23,6 +23,7 @@ from itertools import chain
 
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import replace
+from tileproof.dialects.operations import Operations
 from tileproof.protocol.bounded import of_bounded_threads
 from tileproof.protocol.deciding import ends, literal, turns_written
 from tileproof.protocol.explore import Decisions, Sizes, Sought, behind, in_empty_loops, seek, unreachable
@@ -123,6 +124,7 @@ def conclude(study: Study) -> Outcome:
     never = in_empty_loops(study.compiled.code, study.reached)
     never |= impossible
     never |= unreachable(study.compiled.code, study.reached) if together else set()
+    never |= _orders_alone(study) - natural
     steps = tuple(one for one in steps_of(study.compiled) if id(one) not in never)
     if not long.machine.coverage.complete:
         study.doubt("too_many_steps", study.kernel)
@@ -187,6 +189,12 @@ def _impossible(study: Study) -> set[int]:
     seconds, most = study.limit("closed_time") / 1000, study.limit("closed_ways")
     ways = impossible_ways(study.compiled.code, study.reached, seconds, most)
     return behind(study.compiled.code, ways) - study.reached.executed
+
+
+def _orders_alone(study: Study) -> set[int]:
+    """The steps that do nothing but add an order, by ``id``."""
+    operations, wanted = Operations.of(study.book), {one[1:] for one in study.book.enums["ordering_step"].members}
+    return {id(one) for one in steps_of(study.compiled) if operations.step(one.name) in wanted}
 
 
 def _of_stores_once(faults: Sequence[ProtocolFault]) -> list[ProtocolFault]:

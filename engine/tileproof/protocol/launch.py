@@ -77,7 +77,7 @@ class Launch:
         ptx: whether the text is PTX.
         wrong_anyhow: whether something goes wrong with every number of CTAs of a cluster.
         others: the clusters of a power of two that may be meant as well, where something goes wrong with every one.
-        wrong_in_any_block: whether something goes wrong with every number of whole warps.
+        wrong_in_any_block: whether something goes wrong with every number of whole warps, or in rows of every length.
         blocks: with which of them it goes right, where that is known of all.
     """
 
@@ -98,7 +98,10 @@ class Launch:
     def assumptions(self, book: Rulebook, shape: Shape) -> Iterator[tuple[str, Stated]]:
         """What is assumed where the kernel is judged by one of the shapes: cases of finding PR190, in words."""
         block, cluster = ("ptx_block", "ptx_cluster") if self.ptx else ("assumed_block", "assumed_cluster")
-        if self.wrong_in_any_block:
+        if self.wrong_in_any_block and shape.block[0] < shape.threads:
+            x, y, z = shape.block
+            yield "any_block", state(book, "PR190", "any_rows", x=x, y=y, z=z)
+        elif self.wrong_in_any_block:
             most = hardware.limit(book, "cta_threads")
             yield "any_block", state(book, "PR190", "any_block", threads=shape.threads, most=most)
         elif self.blocks is not None:

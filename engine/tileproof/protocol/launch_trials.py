@@ -276,6 +276,17 @@ def fewer_threads(shape: Shape) -> Iterator[int]:
         yield warps * shape.warp
 
 
+def other_rows(shape: Shape) -> Iterator[Shape]:
+    """The launches with as many threads in rows of another power of two, or in one row; rows follow along y or z."""
+    threads, deep = shape.threads, shape.block[2] > 1
+    lengths = dict.fromkeys([1 << n for n in range(threads.bit_length()) if threads % (1 << n) == 0] + [threads])
+    for length in lengths:
+        count = threads // length
+        block = (length, 1, count) if deep else (length, count, 1)
+        if block != shape.block:
+            yield replace(shape, block=block)
+
+
 def right_in_rows(
     shape: Shape, work: int, tried: Callable[[Shape, Set[str]], tuple[int, Set[str] | None]], budget: int
 ) -> bool:
@@ -284,22 +295,14 @@ def right_in_rows(
     So it is where it asks for the rank of a thread among all. Not known where that takes more than the budget.
 
     Args:
-        shape: with which it goes right; its rows follow each other along y or z.
+        shape: with which it goes right.
         work: the instructions that it took.
         tried: as of ``right_in_blocks``.
     """
-    threads, deep = shape.threads, shape.block[2] > 1
-    lengths = [length for n in range(threads.bit_length()) if threads % (length := 1 << n) == 0]
-    if threads not in lengths:
-        lengths.append(threads)
-    for length in lengths:
-        count = threads // length
-        block = (length, 1, count) if deep else (length, count, 1)
-        if block == shape.block:
-            continue
+    for other in other_rows(shape):
         if budget < work:
             return False
-        taken, codes = tried(replace(shape, block=block), frozenset())
+        taken, codes = tried(other, frozenset())
         budget -= taken
         if codes is None or codes:
             return False

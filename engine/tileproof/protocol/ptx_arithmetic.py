@@ -412,7 +412,7 @@ def _right(one: _Opcode) -> Computation:
 
     def function(a: Value, b: Value) -> Sequence[Value]:
         if isinstance(a, Address):
-            if is_negated(a):
+            if is_negated(a) or is_shifted(a):
                 return (None,)
             if a.memory.space == "smem" and b == steps:
                 return (described(a, unit),)
@@ -569,7 +569,7 @@ def _extract(one: _Opcode) -> Computation:
 
     def function(a: Value, at: Value, width: Value) -> Sequence[Value]:
         if isinstance(a, Address):
-            if a.memory.space != "smem":
+            if a.memory.space != "smem" or is_shifted(a):
                 return (None,)
             if isinstance(at, int) and isinstance(width, int) and at >= 0 and 0 < at + width < period.bit_length():
                 return (_bits_of(a, at, (1 << width) - 1, period) if a.unit == _BYTE and width >= 0 else None,)

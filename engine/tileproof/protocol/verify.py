@@ -29,7 +29,15 @@ from tileproof.protocol.faults import HAZARDS
 from tileproof.protocol.folding import Shape
 from tileproof.protocol.judging import conclude
 from tileproof.protocol.launch import Blocks, Launch, Said, launch, least_threads
-from tileproof.protocol.launch_trials import Trial, fewer_threads, narrowed, rare_blocks, right_in_blocks, right_in_rows
+from tileproof.protocol.launch_trials import (
+    Trial,
+    fewer_threads,
+    narrowed,
+    other_rows,
+    rare_blocks,
+    right_in_blocks,
+    right_in_rows,
+)
 from tileproof.protocol.matrix_reads import MatrixReads
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function, place_of
@@ -342,15 +350,19 @@ def _counted(
     launched = narrowed(book, possible, tried, budget, pairs)
 
     def wrong_in(results: Sequence[Judged], rest: Sequence[Shape]) -> bool:
-        """Whether a finding stands in each of some usual blocks, and a run in each other one finds something."""
-        left = budget
-        if not (launched.cluster_known or launched.wrong_anyhow) or not blocks:
+        """Whether a finding stands in each of some usual blocks, and a run in each other one finds something.
+
+        Where .maxntid says how many threads there are, the others have them in rows of another length.
+        """
+        left, usual = budget, launched.shapes[0]
+        in_rows = usual.block[0] < usual.threads and compiled.kernel.attribute("nvvm.maxntid") is not None
+        if not (launched.cluster_known or launched.wrong_anyhow) or not (blocks or in_rows):
             return False
         if not all(confirmed(book, outcome) for outcome, _ in results):
             return False
         least = least_threads(book, compiled.steps)
         rare = rare_blocks(book, launched, least, frozenset() if together else counts)
-        for shape in chain(rest, rare):
+        for shape in other_rows(usual) if in_rows else chain(rest, rare):
             run = study(shape).cut_short(lambda code, place: serious(code) and not (copied and code in HAZARDS))
             left -= run.machine.steps
             if left < 0 or not any(serious(one.code) and not within_warpgroup(book, one) for one in run.faults):
@@ -567,6 +579,8 @@ def _launched(
     rest = launched.shapes[len(results) :]
     if rank[0] and not launched.block_known and wrong_in_any_block(results, rest):
         launched = replace(launched, wrong_in_any_block=True)
+        if launched.shapes[0].block[0] < launched.shapes[0].threads:  # as many threads as it may have
+            (outcome, study), assumed = results[0], launched.shapes[0]
         every = frozenset.intersection(*(frozenset(map(key_of, one.faults)) for one, _ in results))
         common = tuple(fault for fault in outcome.faults if key_of(fault) in every)
         outcome = replace(outcome, faults=common or outcome.faults)
