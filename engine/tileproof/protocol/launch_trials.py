@@ -12,6 +12,10 @@ CTA nothing is assumed where the kernel goes right with any number of whole warp
 - Threads that wait for ever are noticed at the first launch: a kernel that goes right in some launch is not made for
   one in which it hangs.
 - Accumulators in tensor memory are read by the warps of a warpgroup, each its quarter of the lanes.
+
+Where ``.maxntid`` says how many threads there may be, a kernel that reads ``%tid.y`` is run with so many, in rows of
+each power of two: what is right in all of them, or wrong, is so in the launch. One that has hazards with so many
+threads and none with a few warps less is made for those.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _MOST_TILES = 4  # times as many as in the long run
 _PLACES = 4  # that a run comes to for which others are missing
 _INTEGERS = 8  # that a finding may rest on
 _COPIES = {"bulk_load", "raw_copy"}  # steps that fill shared memory by bulk copies
-_FEWER = 3  # runs of a grid of one CTA
+_FEWER = 3  # runs of a grid of one cluster
 _PARTED = 4  # times as many turns as usual that a loop over such a part has
 _GROUP = 8  # tiles, a multiple of the stages of most rings
 _ROUNDS = 2  # phases of an mbarrier that show both parities
@@ -603,7 +603,7 @@ def _in_long_loops(study: Study, fault: ProtocolFault, long: Run) -> bool:
 
 
 def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
-    """Run a grid of one CTA, which has all tiles, where mbarriers are used too seldom to show a wrong phase.
+    """Run a grid of one cluster, which has all tiles, where mbarriers are used too seldom to show a wrong phase.
 
     Returns:
         the runs that have findings of their own.

@@ -417,7 +417,7 @@ def _right(one: _Opcode) -> Computation:
             if a.memory.space == "smem" and b == steps:
                 return (described(a, unit),)
             if a.memory.space == "smem" and a.unit == _BYTE and isinstance(b, int) and 0 < b < reach:
-                return (replace(a, unit=-_BYTE << b, extent=1),)
+                return (replace(a, unit=-_BYTE << b),)
             return (_lane(a, b),)
         return (lifted(a, b),)
 
@@ -435,6 +435,7 @@ def is_shifted(base: Address) -> bool:
 
 
 def _shift_of(base: Address) -> int:
+    """By how many bits it is."""
     return (-base.unit // _BYTE).bit_length() - 1
 
 
@@ -449,7 +450,7 @@ def _bits_of(base: Address, by: int, mask: int, period: int) -> Value:
     Args:
         by: how far they are shifted right.
         mask: which are taken then.
-        period: the bytes.
+        period: the bytes, a power of two.
     """
     if mask << by >= period:
         return None

@@ -124,8 +124,8 @@ class Address:
 
     Attributes:
         offset: bytes; columns in tensor memory; bits in registers. None where it is not known.
-        unit: bits of what an offset counts: those of an element, 128 for a descriptor; negative for a number less an
-            address.
+        unit: bits of what an offset counts: those of an element, 128 for a descriptor; -8 for a number less an address,
+            and twice that for each bit by which an address is shifted right.
         cta: the rank of the CTA in the cluster, where it is not that of the thread.
         extent: how far what is accessed there reaches, in the units of the offset.
         vague: whether the part of a warpgroup is somewhere after it.

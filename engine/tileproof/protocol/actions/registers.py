@@ -139,12 +139,11 @@ def warpgroups(machine: Machine) -> None:
             _uneven(machine, mine, counts)
             return
     grown = [asked[-1] for asked in mine.values() if not _decreases(asked[-1][1])]
-    if grown and not any(True for _ in _giving_back(machine)):
-        most, operation = max(grown, key=lambda one: one[0])
-        if len(grown) < warps or most > _at_launch(
-            machine
-        ):  # ptxas lets a kernel begin with what all its warps ask for
-            machine.report("PR160", "never", operation, most=most)
+    if not grown or any(True for _ in _giving_back(machine)):
+        return
+    most, operation = max(grown, key=lambda one: one[0])
+    if len(grown) < warps or most > _at_launch(machine):  # else the kernel begins with what all its warps ask for
+        machine.report("PR160", "never", operation, most=most)
 
 
 def _giving_back(machine: Machine) -> Iterator[Operation]:
