@@ -352,6 +352,7 @@ def test_what_is_wrong_in_rows_of_every_length_is_an_error(own: str):
         (".maxntid 192, 1, 1", ["assumed_block"], set()),
         (".maxntid 256, 1, 1", [], {"PR116"}),  # hardly a kernel is launched with so many less
         (".reqntid 192, 1, 1", [], {"PR116"}),
+        (".maxntid 32, 6, 1", [], {"PR111"}),  # six rows, which copy to one place
     ],
 )
 def test_a_kernel_may_be_launched_with_fewer_threads_than_it_allows(bound: str, reasons: list[str], codes: set[str]):

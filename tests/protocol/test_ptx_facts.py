@@ -268,6 +268,10 @@ WRONG = {
     "the address is read before the barrier": (edited(COLUMNS, (READ, EARLY)), {"PR153"}),
     "the address is read before it is written": (edited(COLUMNS, (READ, EARLY), LAST, ELECTED), {"PR153"}),
     "registers that nobody gives back": (edited(REGISTERS, ("  setmaxnreg.dec.sync.aligned.u32 40;\n", "")), {"PR160"}),
+    "registers that all warps ask for, and no CTA has": (
+        edited(GROWN, ("u32 96", "u32 256"), ("256, 1, 1", "384, 1, 1")),
+        {"PR160"},
+    ),
     "registers that nobody gives back before all else": (
         edited(REGISTERS_FIRST, ("  setmaxnreg.dec.sync.aligned.u32 40;\n", "")),
         {"PR160"},

@@ -658,9 +658,7 @@ def test_what_the_runs_do_not_show_is_not_verified(path: Path, line: int, lines:
 def test_a_fence_that_no_run_comes_to_leaves_nothing_unseen():
     """It would only add an order: locks of split-K kernels, which CTAs in the middle of a slice release."""
     text = RELEASED.read_text().split("\n")
-    text[27] += (
-        "\n  mov.u32 %r29, %ctaid.x;\n  setp.ne.s32 %p8, %r29, 5;\n  @%p8 bra SKIP;\n  fence.acq_rel.gpu;\nSKIP:"
-    )
+    text[81] += "\n  setp.ne.s32 %p8, %r5, 1000;\n  @%p8 bra SKIP;\n  fence.acq_rel.gpu;\nSKIP:"
     (kernel,) = tileproof.check("\n".join(text)).files[0].kernels
     assert (kernel.status, kernel.reasons) == ("followed", ())
 
@@ -1283,6 +1281,7 @@ def test_rows_of_any_length_are_swizzled_by_bits_of_their_address(row: int):
   and.b32 %r5, %r5, 112;
   xor.b32 %r4, %r4, %r5;
 """
+    assert EXCHANGE.count(plain) == EXCHANGE.count("%r3, 256;") == 1
     text = EXCHANGE.replace(plain, swizzled).replace("%r3, 256;", "%r3, 512;")  # what another warp writes
     (kernel,) = tileproof.check(text).files[0].kernels
     assert kernel.reasons == ()

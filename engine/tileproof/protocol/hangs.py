@@ -141,17 +141,25 @@ def _sizes(study: Study, first: Run) -> Sequence[Size]:
         (replace(usual, tensor=2 * usual.tensor, argument=usual.argument + 1), turns, machine.tiles),
         (Extents(FEW * study.limit("tile_elements"), FEW, apart=2 * apart), turns, machine.tiles),
         (replace(usual, argument=_TIMES[0] * usual.argument), turns, machine.tiles),  # loops may take large tiles
-        *_in_few(study, first),
+        *_in_first_cluster(study, first),
     )
 
 
-def _in_few(study: Study, first: Run) -> Iterator[Size]:
-    """Where few CTAs have all tiles: the same with each set of integers that brought other runs to more steps."""
+def in_first_cluster(extents: Extents) -> Extents:
+    """The same in the only cluster of a grid: the place of its CTAs is no other one."""
+    given = tuple((term, number) for term, number in extents.given if term not in PLACES)
+    return replace(extents, given=given, grid=1)
+
+
+def _in_first_cluster(study: Study, first: Run) -> Iterator[Size]:
+    """Where one cluster has all tiles: the same with each set of integers that brought other runs to more steps."""
     machine = first.machine
     usual = machine.shape.extents
-    given = dict.fromkeys(one.recipe.extents.given for one in study.ran if not one.recipe.forced)
-    for numbers in [one for one in given if one and usual.grid][:_TERMS]:
-        yield replace(usual, given=numbers), machine.shape.extent, machine.tiles
+    if not usual.grid:
+        return
+    others = (in_first_cluster(one.recipe.extents).given for one in study.ran if not one.recipe.forced)
+    for given in [one for one in dict.fromkeys(others) if one][:_TERMS]:
+        yield replace(usual, given=given), machine.shape.extent, machine.tiles
 
 
 def _parts(study: Study, hung: Run) -> Iterator[Size]:

@@ -79,6 +79,7 @@ class Launch:
         others: the clusters of a power of two that may be meant as well, where something goes wrong with every one.
         wrong_in_any_block: whether something goes wrong with every number of whole warps, or in rows of every length.
         blocks: with which of them it goes right, where that is known of all.
+        bound: whether .maxntid says how many threads a CTA has at most.
     """
 
     shapes: tuple[Shape, ...]
@@ -89,6 +90,13 @@ class Launch:
     others: tuple[Shape, ...] = ()
     wrong_in_any_block: bool = False
     blocks: Blocks | None = None
+    bound: bool = False
+
+    @property
+    def in_rows(self) -> bool:
+        """Whether as many threads as there are at most may lie in rows of any length."""
+        first = self.shapes[0]
+        return self.bound and not self.block_known and first.block[0] < first.threads
 
     @property
     def known(self) -> bool:
@@ -98,7 +106,7 @@ class Launch:
     def assumptions(self, book: Rulebook, shape: Shape) -> Iterator[tuple[str, Stated]]:
         """What is assumed where the kernel is judged by one of the shapes: cases of finding PR190, in words."""
         block, cluster = ("ptx_block", "ptx_cluster") if self.ptx else ("assumed_block", "assumed_cluster")
-        if self.wrong_in_any_block and shape.block[0] < shape.threads:
+        if self.wrong_in_any_block and self.in_rows:
             x, y, z = shape.block
             yield "any_block", state(book, "PR190", "any_rows", x=x, y=y, z=z)
         elif self.wrong_in_any_block:
@@ -200,7 +208,7 @@ def launch(
         clusters = (one.cluster,) if one.cluster is not None else _possible_clusters(book, inside)
         found += [shape(blocks[0], ctas) for ctas in clusters]
         found += [shape(threads, clusters[0]) for threads in blocks[1:]]
-    return Launch(tuple(dict.fromkeys(found)), block_known, cluster_known, ptx)
+    return Launch(tuple(dict.fromkeys(found)), block_known, cluster_known, ptx, bound=bound is not None)
 
 
 def stated(

@@ -19,7 +19,7 @@ from tileproof.protocol.explore import around, counted_by, guards_of, in_empty_l
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OF_BOXES, OF_COPIES, SURPLUS, ProtocolFault
 from tileproof.protocol.fixpoint import Period
 from tileproof.protocol.folding import Extents
-from tileproof.protocol.hangs import done_once, named_hang, wrong_early
+from tileproof.protocol.hangs import done_once, in_first_cluster, named_hang, wrong_early
 from tileproof.protocol.program import loops_at
 from tileproof.protocol.runs import Run, between, even, key_of, rests_on, steps_of
 from tileproof.protocol.study import AGREEING, FEW, MANY_TILES, Size, Study
@@ -615,10 +615,9 @@ def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
     known = {key_of(fault) for fault in faults}
     sizes: dict[Size, None] = {}
     for _, recipe in sorted(ran.items(), key=lambda one: one[0]):
-        # Tiles that the CTAs of a cluster share come to whole clusters; it is the first one.
+        # Tiles that the CTAs of a cluster share come to whole clusters.
         tiles = -(-recipe.extents.argument // study.shape.ctas) * study.shape.ctas
-        given = tuple((term, number) for term, number in recipe.extents.given if term not in PLACES)
-        extents = replace(recipe.extents, argument=tiles, given=given, grid=1)
+        extents = replace(in_first_cluster(recipe.extents), argument=tiles)
         sizes.setdefault((extents, recipe.turns, recipe.tiles))
     for extents, turns, tiles in [*sizes][:_FEWER]:
         if budget <= 0 or not used_seldom(study):

@@ -1081,7 +1081,7 @@ class Machine:
         """A number as an address of tensor memory, where these threads come after the only allocation, or one of all.
 
         They do where they come after an MMA that a warp has issued since it allocated. A pair of CTAs allocates
-        together, so that whoever comes after one of the two comes after both.
+        together (PTX ISA, tcgen05.alloc), so that whoever comes after one of the two comes after both.
         """
         memory, cta = self.tensor.memory, thread_set.cta
         if memory is None or not isinstance(value, int | Lanes):

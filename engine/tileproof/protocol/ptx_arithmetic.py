@@ -255,19 +255,16 @@ def _conjoin(one: _Opcode) -> Computation:
         mask &= (1 << bits) - 1
         if is_negated(base):
             return _bits_of(base, 0, mask, period)
-        if is_shifted(base):
-            return _bits_of(base, _shift_of(base), mask, swizzled)
-        if is_descriptor(base, unit) and mask * unit < swizzled:
-            return _bits_of(base, unit.bit_length() - 1, mask, swizzled)
-        if mask < swizzled and base.memory.space == "smem" and not is_descriptor(base, unit):
-            return _bits_of(base, 0, mask, swizzled)
+        counted = is_descriptor(base, unit)
+        by = _shift_of(base) if is_shifted(base) else unit.bit_length() - 1 if counted else 0
+        if is_shifted(base) or (base.memory.space == "smem" and mask << by < swizzled):
+            return _bits_of(base, by, mask, swizzled)
         if base.memory.space == "tmem":
             kept = mask & base.memory.columns
             at_lane_0 = base.lane == 0 and base.first_lane == 0  # as allocations are
             return base if kept == base.memory.columns else 0 if not kept and at_lane_0 else None
         if base.memory.space != "smem":
             return None
-        counted = is_descriptor(base, unit)
         if counted:
             if not ~mask & low:
                 return base

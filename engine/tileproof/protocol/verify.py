@@ -303,7 +303,8 @@ def _counted(
         and nothing with those: kernels allow more for the registers that ptxas gives a thread then.
         """
         codes, before = {one.code for one in outcome.faults if serious(one.code)}, made.judged
-        if before is None or not (bound and codes and codes <= HAZARDS):
+        allowed = said[0] is None and launched.bound and launched.block_known and shape.block[0] == shape.threads
+        if before is None or not (allowed and codes and codes <= HAZARDS):
             return None
         usual = before.machine
         for threads in fewer_threads(shape):
@@ -346,7 +347,6 @@ def _counted(
     blocks = (together or _has(book, compiled, "block_step")) and _of_one_dimension(compiled)
     pairs = any("cta_group::2" in one for one in opcodes)
     possible = launch(book, compiled.kernel, compiled.steps, (), {}, said)
-    bound = said[0] is None and possible.block_known and compiled.kernel.attribute("nvvm.maxntid") is not None
     launched = narrowed(book, possible, tried, budget, pairs)
 
     def wrong_in(results: Sequence[Judged], rest: Sequence[Shape]) -> bool:
@@ -354,15 +354,14 @@ def _counted(
 
         Where .maxntid says how many threads there are, the others have them in rows of another length.
         """
-        left, usual = budget, launched.shapes[0]
-        in_rows = usual.block[0] < usual.threads and compiled.kernel.attribute("nvvm.maxntid") is not None
-        if not (launched.cluster_known or launched.wrong_anyhow) or not (blocks or in_rows):
+        left = budget
+        if not (launched.cluster_known or launched.wrong_anyhow) or not (blocks or launched.in_rows):
             return False
         if not all(confirmed(book, outcome) for outcome, _ in results):
             return False
         least = least_threads(book, compiled.steps)
         rare = rare_blocks(book, launched, least, frozenset() if together else counts)
-        for shape in other_rows(usual) if in_rows else chain(rest, rare):
+        for shape in other_rows(launched.shapes[0]) if launched.in_rows else chain(rest, rare):
             run = study(shape).cut_short(lambda code, place: serious(code) and not (copied and code in HAZARDS))
             left -= run.machine.steps
             if left < 0 or not any(serious(one.code) and not within_warpgroup(book, one) for one in run.faults):
@@ -387,7 +386,7 @@ def _counted(
             if not right_in_rows(shape, work, run, most):
                 return None
             shape = replace(shape, block=(shape.threads, 1, 1))
-            if compiled.kernel.attribute("nvvm.maxntid") is not None:
+            if launched.bound:
                 return Blocks((shape.threads,), (), ())
         group = hardware.limit(book, "group_warps") * shape.warp
         narrow = book.enums["narrow_mma_word"].by_spelling
@@ -579,7 +578,7 @@ def _launched(
     rest = launched.shapes[len(results) :]
     if rank[0] and not launched.block_known and wrong_in_any_block(results, rest):
         launched = replace(launched, wrong_in_any_block=True)
-        if launched.shapes[0].block[0] < launched.shapes[0].threads:  # as many threads as it may have
+        if launched.in_rows:  # as many threads as it may have
             (outcome, study), assumed = results[0], launched.shapes[0]
         every = frozenset.intersection(*(frozenset(map(key_of, one.faults)) for one, _ in results))
         common = tuple(fault for fault in outcome.faults if key_of(fault) in every)

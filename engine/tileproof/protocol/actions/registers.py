@@ -142,7 +142,7 @@ def warpgroups(machine: Machine) -> None:
     if not grown or any(True for _ in _giving_back(machine)):
         return
     most, operation = max(grown, key=lambda one: one[0])
-    if len(grown) < warps or most > _at_launch(machine):  # else the kernel begins with what all its warps ask for
+    if len(grown) < warps:  # else the kernel begins with what all its warps ask for
         machine.report("PR160", "never", operation, most=most)
 
 
