@@ -170,6 +170,7 @@ NEXT = """    cute.copy(%ld, %part, %regs) : (!ld, !part, !regs)
     %apart = cute.make_int_tuple() : () -> !cute.int_tuple<"SECOND">
     %other = cute.add_offset(%tmem, %apart) : (!cute.ptr<f32, tmem, align<16>>, !cute.int_tuple<"SECOND">) -> !cute.ptr<f32, tmem, align<16>>
     %next = cute.make_view(%other, %acc_layout) : !acc
+    nvvm.barrier
     scf.if %first {
       cute.gemm(%mma, %next, %desc_a, %desc_b, %next) : (!mma, !acc, !desc, !desc, !acc)
       %again = nvvm.elect.sync -> i1

@@ -107,6 +107,37 @@ FETCHED = edited(
     (SENT, "  st.shared.b32 [%r2+64], %r3;\n" + SENT),
     (WAITED, f"{WAITED}{PEER}  ld.shared::cluster.b32 %r6, [%r5+64];\n{TOGETHER}"),
 )
+# One thread fills what all read.
+FILLED = (
+    HEAD
+    + """.visible .entry filled()
+.reqntid 64, 1, 1
+{
+  .reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  cvt.u64.u32 %rd1, %r2;
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra FILLED;
+  mbarrier.init.shared::cta.b64 [%r2+2048], 1;
+  st.bulk.weak.shared::cta [%rd1], 2048, 0;
+FILLED:
+  bar.sync 0; // filled
+  shl.b32 %r3, %r1, 2;
+  add.s32 %r3, %r2, %r3;
+  ld.shared.b32 %r4, [%r3+1024];
+  ret;
+}
+"""
+)
+
+# Only one of them fetches: the other one goes on to the barrier of the cluster meanwhile.
+ONE_FETCHES = edited(
+    FETCHED,
+    ("WAIT:\n", "WAIT:\n  mov.u32 %r7, %cluster_ctarank;\n  setp.ne.u32 %p3, %r7, 0;\n  @%p3 bra DONE;\nLOOK:\n"),
+    ("  @!%p2 bra WAIT;\n", "  @!%p2 bra LOOK;\n"),
+    ("  ld.shared::cluster.b32 %r6, [%r5+64];\n", "  ld.shared::cluster.b32 %r6, [%r5+64];\nDONE:\n"),
+)
 STORE = "  st.shared::cluster.b32 [%r5+64], %r3;\n"
 PUSHED = edited(FAREWELL, (SENT, PEER + STORE + SENT), (WAITED, WAITED + "  ld.shared.b32 %r6, [%r2+64];\n"))
 
@@ -229,6 +260,8 @@ RIGHT = {
     "registers before all else": REGISTERS_FIRST,
     "farewell": FAREWELL,
     "fetched": FETCHED,
+    "fetched by one": ONE_FETCHES,
+    "filled": FILLED,
     "pushed": PUSHED,
     "handed": HANDED,
     "handed without a word on the scope": HANDED.replace("mbarrier.arrive.release.cluster.", "mbarrier.arrive."),
@@ -297,6 +330,11 @@ WRONG = {
     "fetched before it is there": (edited(FETCHED, (WAITED, "")), {"PR116"}),
     "fetched from a CTA that ends": (FETCHED[::-1].replace(TOGETHER[::-1], "", 1)[::-1], {"PR171"}),
     "fetched in the scope of a CTA": (edited(FETCHED, ("arrive.release.cluster.s", "arrive.release.cta.s")), {"PR181"}),
+    "read while it is filled": (edited(FILLED, ("  bar.sync 0; // filled\n", "")), {"PR116"}),
+    "fetched by one, in the scope of a CTA": (
+        edited(ONE_FETCHES, ("arrive.release.cluster.s", "arrive.release.cta.s")),
+        {"PR181"},
+    ),
     "pushed, and read before it is there": (edited(PUSHED, (WAITED, "")), {"PR116"}),
     "pushed behind the arrival": (edited(PUSHED, (STORE + SENT, SENT + STORE)), {"PR116"}),
     "nobody waits": (edited(FAREWELL, ("  @!%p2 bra WAIT;\n", "")), {"PR171"}),

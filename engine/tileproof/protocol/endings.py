@@ -207,6 +207,26 @@ def copied_several_times(machine: Machine) -> None:
             machine.report("PR185", "here", operation, threads=threads, barrier=name, announcers=announcers)
 
 
+def lapped_waits(machine: Machine) -> None:
+    """Report waits at which a thread may still be when its parity comes again: the first one in the text, for all."""
+    barriers = {**machine.invalidated, **machine.barriers}
+    found = [
+        (wait.span.start, key, wait, arrival)
+        for key, barrier in barriers.items()
+        for wait, arrival in barrier.lapped.values()
+        if arrival is not None and not machine.taint.covers(key)
+    ]
+    if not found:
+        return
+    _, key, wait, arrival = min(found, key=lambda one: one[:2])
+    at = (("arrival", arrival),)
+    others = len({one[0] for one in found}) - 1
+    if others:
+        machine.report("PR188", "several", wait, at=at, barrier=barrier_name(machine, key), others=others)
+    else:
+        machine.report("PR188", "here", wait, at=at, barrier=barrier_name(machine, key))
+
+
 def unwritten_operands(machine: Machine) -> None:
     """Report MMAs that read shared memory which nothing has written: what was to be there was copied elsewhere.
 

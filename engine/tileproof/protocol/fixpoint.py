@@ -125,7 +125,11 @@ class Watch:
                 for key, log in sorted(machine.accesses.items())
             ),
             tuple(sorted((event, bisect_right(every, moment)) for event, moment in machine.marks.items())),
-            tuple(sorted((cta, bisect_right(every, when)) for cta, when in machine.releases.cluster_scope.items())),
+            tuple(
+                sorted(
+                    (cta, bisect_right(every, moments[-1])) for cta, moments in machine.releases.cluster_scope.items()
+                )
+            ),
             tuple(sorted((cta, bisect_right(every, when)) for cta, (when, _) in machine.releases.cta_scope.items())),
             tuple((warp, known(clock)) for warp, clock in sorted(machine.releases.fenced.items())),
             tuple(

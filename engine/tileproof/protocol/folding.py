@@ -1003,8 +1003,8 @@ def _set_field(operation: Operation) -> Function:
         if accumulates:
             adds = value if isinstance(value, int | Lanes) else None
             return (Fields(held.barrier, held.mask, adds, held.scales),)
-        if isinstance(value, Address) and not maps:
-            return (replace(held, barrier=value),)
+        if isinstance(value, Address):
+            return (replace(held, map=value) if maps else replace(held, barrier=value),)
         if masks and isinstance(value, int | Lanes):
             return (replace(held, mask=value),)
         return (held,)

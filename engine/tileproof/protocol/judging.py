@@ -24,8 +24,10 @@ from itertools import chain
 from tileproof.base.diagnostic import Severity
 from tileproof.base.records import replace
 from tileproof.dialects.operations import Operations
+from tileproof.protocol.actions.exits import came_early
 from tileproof.protocol.bounded import of_bounded_threads
 from tileproof.protocol.deciding import ends, literal, turns_written
+from tileproof.protocol.endings import lapped_waits
 from tileproof.protocol.explore import Decisions, Sizes, Sought, behind, in_empty_loops, seek, unreachable
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, UNREAD, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
@@ -49,6 +51,7 @@ from tileproof.protocol.lengths import (
     without_turns,
 )
 from tileproof.protocol.machine import Machine
+from tileproof.protocol.modified_maps import of_small_groups
 from tileproof.protocol.program import loops_at
 from tileproof.protocol.runs import Outcome, Run, each_once, even, key_of, rests_on, steps_of
 from tileproof.protocol.seldom import larger_runs
@@ -116,6 +119,7 @@ def conclude(study: Study) -> Outcome:
         without_turns(study, long, faults)
     if study.ptx:
         of_passed_loops(study, long, faults)
+    of_small_groups(study, long, faults)
     of_other_lengths(study, long, faults)
     of_other_integers(study, long, faults)
     if study.ptx:
@@ -139,6 +143,8 @@ def conclude(study: Study) -> Outcome:
     sure = [one.executed for one in study.ran if one.certain]
     met = frozenset[int]().union(*sure) if sure else executed
     faults = _of_stores_once(faults)
+    if not wrong:
+        faults += _by_chance(long)
     stated = {key_of(fault) for fault in faults}
     open_ = [one for one in study.doubts.values() if one.fault is None or key_of(one.fault) not in stated]
     doubts = sorted(open_, key=lambda one: (one.operation.span.start, one.case))
@@ -156,6 +162,17 @@ def conclude(study: Study) -> Outcome:
         told=tuple(one for one in steps if id(one) in executed and id(one) not in met),
         anyway=anyway(study, (long, *wide), faults),
     )
+
+
+def _by_chance(long: Run) -> list[ProtocolFault]:
+    """What goes wrong in the long run only where a warp is late, or another CTA; where nothing else does."""
+    machine = long.machine
+    if long.hangs or not machine.coverage.complete or machine.taint.released:
+        return []
+    before = len(machine.faults)
+    lapped_waits(machine)
+    came_early(machine)
+    return machine.faults[before:]
 
 
 def _of_endless(study: Study, long: Run, faults: list[ProtocolFault]) -> None:

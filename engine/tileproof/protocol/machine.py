@@ -36,6 +36,7 @@ from tileproof.protocol.state import (
     Stores,
     Surroundings,
     Taint,
+    TensorMaps,
     TensorMemory,
 )
 from tileproof.protocol.terms import said_of, told
@@ -113,6 +114,7 @@ class Machine:
         taint: what is in doubt.
         deliveries: what copies of unknown size deliver.
         stores: what stores of unknown size read.
+        maps: tensor maps that the kernel modifies.
         loads: how many bytes copies of unknown size write, by what those of one size have in common (``Box.alike``).
         reads: what is read of what copies of unknown size deliver; None where their size is known.
         together: the steps that all threads of a warp execute together.
@@ -156,6 +158,7 @@ class Machine:
     tensor: TensorMemory = field(default_factory=TensorMemory)
     deliveries: Deliveries = field(default_factory=Deliveries)
     stores: Stores = field(default_factory=Stores)
+    maps: TensorMaps = field(default_factory=TensorMaps)
     loads: Mapping[object, int] = field(default_factory=dict)
     reads: BoxReads | None = None
     mailboxes: dict[tuple[int, int], Cells] = field(default_factory=dict)
@@ -225,6 +228,8 @@ class Machine:
             self.reads = BoxReads(self.copied, hardware.widest_row(self.book) // self.copied)
         if any(one.effect is not None and one.effect.name == "tmem_alloc" for one in self.program.code):
             self.tensor.read = {}
+        modifying = {step[1:] for step in self.book.enums["map_step"].members}
+        self.maps.modified = any(one.effect is not None and one.effect.name in modifying for one in self.program.code)
         self.together = frozenset(step[1:] for step in self.book.enums["together_step"].members)
         self.gathering = frozenset(step[1:] for step in self.book.enums["gathering_step"].members)
         self.addressed = addressed(self.book)
@@ -1217,6 +1222,7 @@ class Machine:
                     done = groups[min(count, len(groups)) - 1]
                     clock.learn(("wgmma", cta, other), done)
                     clock.learn(("read", cta, other), done)
+                    clock.learn(("past", cta, other), done)
 
     def synchronise(self, thread_sets: Sequence[ThreadSet]) -> None:
         """A barrier of threads: each acquires the clocks of all."""

@@ -14,6 +14,9 @@ from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, BarrierName, ThreadSet
 
 Place: TypeAlias = "tuple[int, int, int | None]"  # in shared memory: CTA, allocation, byte
+MapKey: TypeAlias = (
+    "tuple[int, int]"  # of a tensor map: an allocation or a term, and an offset or what the run supposes
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +199,50 @@ class Stores:
 
 
 @dataclass(slots=True)
+class MapWrite:
+    """The last modification of a tensor map in global memory.
+
+    Attributes:
+        warps: of its CTA, which modify it.
+        released: the warps that released it, and when.
+    """
+
+    operation: Operation
+    warps: tuple[int, ...]
+    moment: int
+    released: tuple[tuple[int, ...], int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MapUse:
+    """A copy that reads a tensor map.
+
+    Attributes:
+        ends: what says that it has read it, each by itself: who, and up to when.
+    """
+
+    operation: Operation
+    ends: tuple[tuple[Agent, int], ...]
+
+
+@dataclass(slots=True)
+class TensorMaps:
+    """Tensor maps that the kernel modifies (``tensor_maps``).
+
+    Attributes:
+        modified: whether it modifies any.
+        writes: the last modification, by CTA and what stands for the map.
+        uses: the copies since then that read it.
+        commits: when a warp committed a bulk group, by CTA and warp.
+    """
+
+    modified: bool = False
+    writes: dict[tuple[int, MapKey], MapWrite] = field(default_factory=dict)
+    uses: dict[tuple[int, MapKey], list[MapUse]] = field(default_factory=dict)
+    commits: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class Barrier:
     """An mbarrier object (``barriers``, ``copies``).
 
@@ -219,6 +266,9 @@ class Barrier:
         arrivals: how often threads did: by the operation, the CTA, the first of them, and how many arrivals it made.
         seen: how many phases were complete when a thread last waited for one.
         overrun: whether it completed two phases or more between two waits, so that a parity came again.
+        passed: the warps that waited for the phase before the current one, when, and by which operation.
+        lapped: the waits, by ``id``, at which a warp may still be when the next phase is complete too, since nothing
+            that completes it is known to come after; with the arrival that completed it.
     """
 
     name: str
@@ -249,6 +299,8 @@ class Barrier:
     arrivals: dict[tuple[int, int, int, int], int] = field(default_factory=dict)
     seen: int = 0
     overrun: bool = False
+    passed: dict[Agent, tuple[int, Operation]] = field(default_factory=dict)
+    lapped: dict[int, tuple[Operation, Operation | None]] = field(default_factory=dict)
 
     @property
     def even(self) -> bool:
@@ -273,6 +325,10 @@ class Barrier:
             self.pending = self.count
             self.done.join(self.gathered)
             self.gathered = Clock()
+            for warp, (moment, wait) in self.passed.items():
+                if max(self.done.known.get(agent, -1) for agent in (warp, ("read", *warp), ("past", *warp))) < moment:
+                    self.lapped.setdefault(id(wait), (wait, self.arriving))
+            self.passed.clear()
             self.expected = self.copied = self.unsized_copies = 0
             self.boxes = []
             self.copiers = set()
@@ -282,17 +338,30 @@ class Barrier:
 
 @dataclass(slots=True)
 class Releases:
-    """When a CTA last released its writes to other CTAs (``barriers``, ``rendezvous``).
+    """When a CTA released its writes to other CTAs (``barriers``, ``rendezvous``).
 
     Attributes:
-        cta_scope: by an arrival at a barrier of another CTA with the scope of one CTA, which releases too little.
-        cluster_scope: by an arrival, or a fence, with the scope of the cluster.
+        cta_scope: the last time by an arrival at a barrier of another CTA with the scope of one CTA, which releases too
+            little.
+        cluster_scope: each time by an arrival, or a fence, with the scope of the cluster.
         fenced: what each warp of a CTA knew and had done at its last fence of that scope.
     """
 
     cta_scope: dict[int, tuple[int, Operation]] = field(default_factory=dict)
-    cluster_scope: dict[int, int] = field(default_factory=dict)
+    cluster_scope: dict[int, list[int]] = field(default_factory=dict)
     fenced: dict[tuple[int, int], Clock] = field(default_factory=dict)
+
+    def widely(self, cta: int, moment: int) -> None:
+        """A CTA released its writes with the scope of the cluster."""
+        moments = self.cluster_scope.setdefault(cta, [])
+        if not moments or moments[-1] < moment:
+            moments.append(moment)
+
+    def next(self, cta: int, moment: int) -> int | None:
+        """When a CTA first released so after a moment; None where it did not yet."""
+        moments = self.cluster_scope.get(cta, ())
+        at = bisect_right(moments, moment)
+        return moments[at] if at < len(moments) else None
 
 
 @dataclass(slots=True)
@@ -335,11 +404,13 @@ class Exits:
         known: what the threads of a CTA know that have ended.
         threads: those threads: barriers of threads and of the cluster do not wait for them.
         reached: the last accesses of other CTAs to its memory, by CTA and then by barrier, or by the agents.
+        unstarted: what accesses its memory, and is not known to come after it has started, by ``id``.
     """
 
     known: dict[int, Clock] = field(default_factory=dict)
     threads: dict[int, set[int]] = field(default_factory=dict)
     reached: dict[int, dict[BarrierKey | tuple[Agent, ...], Remote]] = field(default_factory=dict)
+    unstarted: dict[int, Operation] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -377,6 +448,7 @@ class ClusterBarrier:
         gathered, done: what those know that have arrived in this phase, and in all complete ones.
         ended: what those know that have ended: they count as arrived in each phase from then on.
         used: whether any thread arrived there.
+        met: the CTAs of which a thread has waited for one of its phases: all CTAs have started then.
     """
 
     threads: int = 0
@@ -385,6 +457,7 @@ class ClusterBarrier:
     done: Clock = field(default_factory=Clock)
     ended: Clock = field(default_factory=Clock)
     used: bool = False
+    met: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ from tileproof.protocol.endings import (
     wrong_bytes,
 )
 from tileproof.protocol.explore import Decisions, Exploration
-from tileproof.protocol.faults import HAZARDS, ProtocolFault
+from tileproof.protocol.faults import BY_CHANCE, HAZARDS, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
 from tileproof.protocol.folding import Extents, Shape
 from tileproof.protocol.ledger import Recorded
@@ -472,13 +472,15 @@ class Study:
             ptx: the text of the module, if it is PTX.
         """
         judged = self.judged
-        if judged is None or not outcome.faults:
+        faults = [one for one in outcome.faults if one.code not in BY_CHANCE]
+        if judged is None or not faults:
             return outcome
         from tileproof.protocol.diagnosis import diagnosed  # noqa: PLC0415
 
-        if self.shown is not None and judged.places().isdisjoint(map(key_of, outcome.faults)):
+        if self.shown is not None and judged.places().isdisjoint(map(key_of, faults)):
             judged = self.shown
-        return replace(outcome, faults=diagnosed(replace(self.search(judged, line), ptx=ptx), outcome.faults))
+        found = diagnosed(replace(self.search(judged, line), ptx=ptx), faults)
+        return replace(outcome, faults=(*found, *(one for one in outcome.faults if one.code in BY_CHANCE)))
 
     def search(self, judged: Run, line: Callable[[Operation], object]) -> Search:
         """The search for the causes of the findings of a run."""

@@ -396,12 +396,14 @@ class Fields:
         mask: the CTAs that it writes to.
         accumulates: whether an MMA adds to its accumulator, 1 or 0; None where it is not known.
         scales: the scale factors of an MMA in tensor memory, of A and of B.
+        map: where the tensor map of a copy is, if it is not the one that its atom was made with.
     """
 
     barrier: Address | None = None
     mask: int | Lanes | None = None
     accumulates: int | Lanes | None = None
     scales: tuple[Address | None, Address | None] = (None, None)
+    map: Address | None = None
 
 
 @dataclass(frozen=True, slots=True)

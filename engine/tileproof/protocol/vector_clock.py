@@ -41,13 +41,13 @@ class Clock:
     def reads(self) -> Clock:
         """What is known of reads by threads alone, of tensor memory as well, and of proxy fences.
 
-        What they read they have, whatever a later write does, and a fence is over.
+        What they read they have, whatever a later write does, a fence is over, and who is past a wait stays so.
         """
         found: dict[Agent, int] = {}
         for agent, moment in self.known.items():
             if isinstance(agent[0], int):
                 found["read", *agent] = moment
-            elif agent[0] == "ld":
+            elif agent[0] in ("ld", "past"):
                 found[agent] = moment
         return Clock(found, {agent: moment for agent, moment in self.fenced.items() if isinstance(agent[0], int)})
 

@@ -14,6 +14,7 @@ from tileproof.protocol.actions import (
     registers,
     rendezvous,
     scalars,
+    tensor_maps,
     tensor_memory,
 )
 from tileproof.protocol.actions.barriers import barrier_name
@@ -22,7 +23,7 @@ from tileproof.protocol.actions.rendezvous import MEETING, threads_missing, unme
 
 _PARTS = (
     *(scalars, elements, barriers, rendezvous, groups, multiply, copies, tensor_memory, registers, kernel),
-    *(assembly, grids),
+    *(assembly, grids, tensor_maps),
 )
 ACTIONS: dict[str, Action] = {step: function for part in _PARTS for step, function in part.ACTIONS.items()}
 

@@ -471,7 +471,8 @@ def _scoped(machine: Machine, thread_set: ThreadSet, old: Access, operation: Ope
     unsaid = asynchronous or "scope" in machine.module.unfenced
     if unsaid and _CTA_SCOPE.search(words(arrival)) is None:
         return
-    if moment <= old.moment or machine.releases.cluster_scope.get(home, -1) > old.moment:
+    wide = machine.releases.next(home, old.moment)
+    if moment <= old.moment or (wide is not None and all(machine.knows(thread_set, one, wide) for one in old.agents)):
         return
     if not all(machine.knows(thread_set, agent, old.moment) for agent in old.agents):
         return

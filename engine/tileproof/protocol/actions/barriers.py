@@ -227,7 +227,8 @@ def arrive(
     if key[0] != thread_set.cta:
         publish(machine, key, barrier, operation)
         if _WIDE.search(words(operation)) is not None:
-            machine.releases.cluster_scope[thread_set.cta] = machine.now
+            released = (clock.known.get((thread_set.cta, warp), machine.now) for warp in thread_set.warps)
+            machine.releases.widely(thread_set.cta, min(released))
         else:
             machine.releases.cta_scope[thread_set.cta] = (machine.now, operation)
     arrived(machine, thread_set, operation, key, barrier.phase + 1, agents)
@@ -275,7 +276,7 @@ def publish(machine: Machine, key: BarrierKey, barrier: Barrier, operation: Oper
     if barrier.published or machine.taint.covers(key):
         return
     barrier.published = True
-    if machine.releases.cluster_scope.get(key[0], -1) <= barrier.initialised.moment:
+    if machine.releases.next(key[0], barrier.initialised.moment) is None:
         machine.report("PR123", "here", operation, at=(("init", barrier.operation),), barrier=barrier.name)
 
 
@@ -301,7 +302,16 @@ def _released(
     for key, warps in arriving_warps(machine, thread_set, instruction, keys).items():
         if warps not in clocks:
             clocks[warps] = _fenced(machine, thread_set, warps) if relaxed else machine.arriving(thread_set, warps)
+            if relaxed:
+                clocks[warps].join(thread_set.clock.reads())
+                came_past(machine, thread_set, warps, clocks[warps])
         yield key, clocks[warps]
+
+
+def came_past(machine: Machine, thread_set: ThreadSet, warps: Sequence[int], clock: Clock) -> None:
+    """Let a clock learn that some warps are past what they waited for, whatever else an arrival of theirs releases."""
+    for warp in warps:
+        clock.learn(("past", thread_set.cta, warp), machine.now)
 
 
 def _fenced(machine: Machine, thread_set: ThreadSet, warps: Sequence[int]) -> Clock:
@@ -490,6 +500,9 @@ def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
             machine.misled.add(id(tried[1]))
         machine.came("pass", key, 0, instruction.operation, thread_set)
         _passes(machine, thread_set, key, barrier)
+        if over:
+            moment = machine.tick()
+            barrier.passed |= {(thread_set.cta, warp): (moment, instruction.operation) for warp in thread_set.warps}
     result(thread_set, instruction, 1)
     return thread_set.place + 1
 

@@ -30,6 +30,7 @@ from tileproof.protocol.actions.base import (
 )
 from tileproof.protocol.actions.descriptor_reads import read_by_descriptor
 from tileproof.protocol.actions.exits import arrived
+from tileproof.protocol.actions.tensor_maps import use_map
 from tileproof.protocol.actions.tensor_memory import by_pair, cta_pair, grouped, single_address, tmem_load, tmem_store
 from tileproof.protocol.actions.written import wrote
 from tileproof.protocol.machine import Machine, Unfollowed
@@ -38,6 +39,7 @@ from tileproof.protocol.state import Box
 from tileproof.protocol.steps import number, words
 from tileproof.protocol.tensor_columns import pieces_of
 from tileproof.protocol.values import Address, Fields, Lanes, Supposed, Value
+from tileproof.protocol.vector_clock import Agent
 from tileproof.protocol.warps import BarrierKey, ThreadSet
 from tileproof.ptx.matrices import copied_piece
 
@@ -100,7 +102,10 @@ def _copy_by_bulk_load(
 
 
 def _copy_by_store(machine: Machine, thread_set: ThreadSet, instruction: Instruction, source: Place, _: Place) -> None:
-    bulk_read(machine, thread_set, instruction.operation, source)
+    ends = bulk_read(machine, thread_set, instruction.operation, source)
+    fields = thread_set.values[instruction.inputs[0]]
+    if isinstance(fields, Fields):
+        use_map(machine, thread_set, instruction, fields.map, ends)
 
 
 def _copy_by_cp_async(
@@ -166,12 +171,16 @@ COPIES: dict[str, Callable[[Machine, ThreadSet, Instruction, Place, Place], None
 }
 
 
-def bulk_read(machine: Machine, thread_set: ThreadSet, operation: Operation, source: Address | None) -> None:
+def bulk_read(
+    machine: Machine, thread_set: ThreadSet, operation: Operation, source: Address | None
+) -> list[tuple[Agent, int]]:
+    """A bulk copy out of shared memory; who is to be waited for, and up to when, for it to be complete."""
     moment = machine.tick()
     queue = thread_set.queue("bulk")
     queue.add(operation, moment, thread_set.threads)
     agents = tuple(("bulk", thread_set.cta, warp) for warp in thread_set.warps)
     access(machine, thread_set, operation, source, ".tma", False, agents, moment)
+    return [(agent, moment) for agent in agents]
 
 
 def _sized_by_writes(machine: Machine, thread_set: ThreadSet, source: Address) -> Address:
@@ -191,7 +200,8 @@ def _bulk_store(machine: Machine, thread_set: ThreadSet, instruction: Instructio
         if where is not None and where.memory.space == "smem":
             if where.extent is None:
                 where = _sized_by_writes(machine, thread_set, where)
-            bulk_read(machine, thread_set, instruction.operation, where)
+            ends = bulk_read(machine, thread_set, instruction.operation, where)
+            use_map(machine, thread_set, instruction, operand(thread_set, instruction, 0), ends)
             break
     return thread_set.place + 1
 
@@ -291,12 +301,14 @@ def _tma_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction,
         size_ //= max(mask.bit_count(), 1)
     elif mask is not None or "mcast = true" in text:
         raise Unfollowed(operation, "copy_receivers")
+    ends: list[tuple[Agent, int]] = []
     for _ in thread_set.warps:
         for cta in receivers:
             home = machine.leader(cta) if ctas_of_atom == 2 else cta
-            complete_on(
-                machine, thread_set, operation, (home, barrier.memory.serial, barrier.offset), size_, target, cta
-            )
+            key = (home, barrier.memory.serial, barrier.offset)
+            ends += complete_on(machine, thread_set, operation, key, size_, target, cta)
+    if isinstance(fields, Fields):
+        use_map(machine, thread_set, instruction, fields.map, ends)
 
 
 def complete_on(
@@ -309,10 +321,11 @@ def complete_on(
     cta: int,
     kind: str = ".tma",
     tensor_map: object = None,
-) -> None:
+) -> list[tuple[Agent, int]]:
     """Bytes that a copy writes into shared memory of a CTA and counts on a barrier.
 
-    Who waits for them knows that it was issued, and so that all that was read before is read.
+    Who waits for them knows that it was issued, and so that all that was read before is read. Returns what is to be
+    waited for, and up to when.
 
     Args:
         size_: None where it is not known; then ``tensor_map`` stands for the map that says it.
@@ -324,7 +337,7 @@ def complete_on(
         if not doubted:
             machine.report("PR120", "copy", operation, barrier=barrier_name(machine, key))
             machine.came("missing", key, 0, operation, thread_set)
-        return
+        return []
     if key[0] != thread_set.cta or "init" not in machine.module.unfenced:
         publish(machine, key, barrier, operation)
     phase, sized = barrier.phase, size_ is not None
@@ -361,6 +374,7 @@ def complete_on(
     if phase == barrier.phase:
         barrier.gathered.join(machine.arriving(thread_set).reads())
     barrier.settle()
+    return [(barrier_agent(key), phase + 1)]
 
 
 _MULTICAST = regex(r"multicast_layout\W+#cute\.layout<(\"[^\"]*\")>")
@@ -446,6 +460,7 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
         if not isinstance(mask, int):
             raise Unfollowed(operation, "copy_receivers")
         receivers = [cta for cta in range(machine.shape.ctas) if mask >> cta & 1]
+    ends: list[tuple[Agent, int]] = []
     copies = [target] * times
     if target.parts and times == len(thread_set.threads):
         copies = [replace(target, offset=target.parts[one], parts=()) for one in thread_set.threads]
@@ -462,9 +477,11 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             key = (home, barrier.memory.serial, barrier.offset)
             reach = there.extent or size_ or limit(machine, "bulk_bytes")
             boxes = replace(there, extent=reach)
-            complete_on(machine, thread_set, operation, key, size_, boxes, cta, tensor_map=identity)
+            ends += complete_on(machine, thread_set, operation, key, size_, boxes, cta, tensor_map=identity)
             if several:
                 machine.deliveries.several[id(operation)] = (operation, thread_set.place, key, times)
+    if copies:
+        use_map(machine, thread_set, instruction, operand(thread_set, instruction, 1), ends)
     return thread_set.place + 1
 
 

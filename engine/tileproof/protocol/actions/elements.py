@@ -15,6 +15,7 @@ from tileproof.protocol.actions.accesses import generic
 from tileproof.protocol.actions.base import (
     Action,
     address,
+    integer,
     limit,
     memory_word,
     operand,
@@ -399,6 +400,18 @@ def _write(machine: Machine, thread_set: ThreadSet, instruction: Instruction) ->
             contents.forget(machine, thread_set, where, where.offset, reach or 1 << 40)
     else:
         contents.store(machine, thread_set, held, index, length, operand(thread_set, instruction, value))
+    return thread_set.place + 1
+
+
+@action("fill")
+def _fill(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """``st.bulk``: zeros in so many bytes of shared memory, by each thread where it says."""
+    where, length = address(thread_set, instruction, 0), integer(machine, thread_set, instruction, 1)
+    if where is not None and where.memory.space == "smem":
+        parts = where.parts or (where.offset,) * machine.shape.threads
+        shape = f"!cute.ptr<i{8 * length}, smem>" if length else ""
+        generic(machine, thread_set, instruction.operation, replace(where, extent=length, parts=parts), True, shape)
+        contents.forget(machine, thread_set, where, where.offset if length is not None else None, length or 0)
     return thread_set.place + 1
 
 

@@ -1,7 +1,8 @@
 """CTAs of a cluster that may end while others still arrive at their barriers, or access their shared memory.
 
 A CTA is there as long as one of its threads runs. So one of them must know of the access before it ends: it waited for
-the phase that the arrival completes, or at the barrier of the cluster.
+the phase that the arrival completes, or at the barrier of the cluster. In the same way who accesses its memory must
+know that it has started: of something that one of its threads did, or of a phase of the barrier of the cluster.
 """
 
 from __future__ import annotations
@@ -41,6 +42,14 @@ def accessed(
     """Threads access the shared memory of another CTA."""
     if cta != thread_set.cta:
         machine.exits.reached.setdefault(cta, {})[agents] = Remote(operation, agents, moment, agents)
+        if not (thread_set.cta in machine.cluster.met or _started(machine, thread_set, cta)):
+            machine.exits.unstarted.setdefault(id(operation), operation)
+
+
+def _started(machine: Machine, thread_set: ThreadSet, cta: int) -> bool:
+    """Whether threads know of anything that another CTA did."""
+    warps = -(-machine.shape.threads // machine.shape.warp)
+    return any((cta, warp) in thread_set.clock.known for warp in range(warps))
 
 
 def ended(machine: Machine, thread_set: ThreadSet) -> None:
@@ -76,4 +85,11 @@ def left_early(machine: Machine) -> None:
                 machine.report("PR171", "access", last.operation)
 
 
-__all__ = ["accessed", "arrived", "ended", "left_early"]
+def came_early(machine: Machine) -> None:
+    """Report accesses to the memory of a CTA that may not have started, unless an order is missing."""
+    if not any(one.code in _ORDERS for one in machine.faults) and not machine.taint.reasons:
+        for operation in machine.exits.unstarted.values():
+            machine.report("PR189", "here", operation)
+
+
+__all__ = ["accessed", "arrived", "came_early", "ended", "left_early"]

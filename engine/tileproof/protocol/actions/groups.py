@@ -5,6 +5,7 @@ from __future__ import annotations
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.barriers import arrive, arriving_warps, barrier_keys
 from tileproof.protocol.actions.base import Action, integer, registrar, retire
+from tileproof.protocol.actions.tensor_maps import committed, waited
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import number, words
@@ -81,6 +82,7 @@ def uncommitted(machine: Machine, operation: Operation, wait: Operation | None) 
 @action("bulk_commit")
 def _bulk_commit(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     thread_set.queue("bulk").commit()
+    committed(machine, thread_set)
     return thread_set.place + 1
 
 
@@ -93,6 +95,7 @@ def _bulk_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction
         machine.report("PR105", "waited", queue.open.operations[-1], at=at)
     for group in queue.complete(pending):
         retire(thread_set, [("bulk", thread_set.cta, warp) for warp in thread_set.warps], group.moment)
+    waited(machine, thread_set, pending)
     return thread_set.place + 1
 
 

@@ -12,7 +12,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.mlir.types import Kind
 from tileproof.protocol.actions.accesses import access, generic, span
 from tileproof.protocol.actions.accumulator_columns import reach_of
-from tileproof.protocol.actions.barriers import arrive, barrier_keys
+from tileproof.protocol.actions.barriers import arrive, barrier_keys, came_past
 from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, operand, registrar
 from tileproof.protocol.actions.descriptor_reads import read_by_descriptor
 from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live, part_by_place, single_address
@@ -242,6 +242,7 @@ def _mma_commit(machine: Machine, thread_set: ThreadSet, instruction: Instructio
     clock, queue = Clock(), ("tc", thread_set.cta, thread_set.warps[0])
     clock.learn(queue, machine.tick())
     clock.known.update({k: max(v, clock.known.get(k, -1)) for k, v in thread_set.clock.known.items()})
+    came_past(machine, thread_set, thread_set.warps, clock)
     for agent, done in thread_set.own.items():  # a commit is a tcgen05.fence::before_thread_sync as well
         if agent[0] in ("ld", "st") and agent[-1] in thread_set.warps:
             clock.learn(agent, done)

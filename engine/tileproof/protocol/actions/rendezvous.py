@@ -232,16 +232,16 @@ def _cluster_fence(machine: Machine, thread_set: ThreadSet, instruction: Instruc
     """
     if _ACQUIRES.search(words(instruction.operation)) is not None:
         return thread_set.place + 1
+    machine.releases.widely(thread_set.cta, machine.tick())
     for warp in thread_set.warps:
         machine.releases.fenced[thread_set.cta, warp] = machine.arriving(thread_set, (warp,))
-    machine.releases.cluster_scope[thread_set.cta] = machine.tick()
     return thread_set.place + 1
 
 
 @action("cluster_arrive")
 def _cluster_arrive(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     if "relaxed" not in words(instruction.operation):
-        machine.releases.cluster_scope[thread_set.cta] = machine.tick()
+        machine.releases.widely(thread_set.cta, machine.tick())
     held = machine.cluster
     held.used = True
     held.gathered.join(machine.arriving(thread_set))
@@ -294,6 +294,7 @@ def _cluster_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruct
     if held.phase <= mine and not excused(thread_set):
         thread_set.blocked = OnCluster()
         return WAITS
+    held.met.add(thread_set.cta)
     thread_set.clock.join(held.done)
     thread_set.version += 1
     thread_set.arrived = None

@@ -1,0 +1,133 @@
+"""Waits that come after what they wait for is over twice, and CTAs that are reached before they have started."""
+
+# ruff: noqa: E501  lines of PTX
+
+from __future__ import annotations
+
+import pytest
+
+import tileproof
+
+# Four warps wait for each tile and one of them hands it back: triton-lang/triton#10035, PyFR/GiMMiK#23.
+MET = "  barrier.sync 1, 128; // waited\n"
+TILES = f""".version 8.7
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry tiles(.param .u32 count)
+.reqntid 160, 1, 1
+{{
+  .reg .pred %p<9>; .reg .b32 %r<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  ld.param.u32 %r4, [count];
+  mov.b32 %r3, 0;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra INITIALISED;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+  mbarrier.init.shared::cta.b64 [%r2+8], 1;
+INITIALISED:
+  bar.sync 0;
+  setp.ge.u32 %p2, %r1, 128;
+  @%p2 bra PRODUCER;
+TILE:
+  and.b32 %r5, %r3, 1;
+FULL:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2], %r5;
+  @!%p3 bra FULL;
+{MET}  @!%p1 mbarrier.arrive.shared::cta.b64 _, [%r2+8];
+  add.s32 %r3, %r3, 1;
+  setp.lt.s32 %p4, %r3, %r4;
+  @%p4 bra TILE;
+  ret;
+PRODUCER:
+  setp.ne.s32 %p5, %r1, 128;
+  @%p5 ret;
+FILL:
+  and.b32 %r5, %r3, 1;
+  xor.b32 %r5, %r5, 1;
+EMPTY:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2+8], %r5;
+  @!%p3 bra EMPTY;
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+  add.s32 %r3, %r3, 1;
+  setp.lt.s32 %p4, %r3, %r4;
+  @%p4 bra FILL;
+  ret;
+}}
+"""
+
+# The barrier counts the four warps instead.
+COUNTED = (
+    TILES.replace(MET, "").replace("[%r2+8], 1;", "[%r2+8], 128;").replace("@!%p1 mbarrier.arrive", "mbarrier.arrive")
+)
+
+
+def codes(text: str) -> list[tuple[str, str]]:
+    return [(one.code, one.severity.value) for one in tileproof.check(text).diagnostics]
+
+
+@pytest.mark.parametrize("text", [TILES, COUNTED], ids=["met", "counted"])
+def test_a_wait_that_the_next_phase_comes_after_is_fine(text: str) -> None:
+    assert codes(text) == []
+
+
+def test_a_wait_that_nothing_in_the_next_phase_comes_after() -> None:
+    (found,) = tileproof.check(TILES.replace(MET, "")).diagnostics
+    assert (found.code, found.severity.value) == ("PR188", "warning")
+    assert "barrier smem + 0 comes after this wait" in found.message
+
+
+def test_all_such_waits_of_a_kernel_are_one_finding() -> None:
+    twice = TILES.replace(MET, "").replace(
+        "  add.s32 %r3, %r3, 1;\n  setp.lt.s32 %p4, %r3, %r4;\n  @%p4 bra TILE;\n",
+        "  add.s32 %r3, %r3, 1;\n  and.b32 %r5, %r3, 1;\nAGAIN:\n"
+        "  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2], %r5;\n  @!%p3 bra AGAIN;\n"
+        "  @!%p1 mbarrier.arrive.shared::cta.b64 _, [%r2+8];\n"
+        "  add.s32 %r3, %r3, 1;\n  setp.lt.s32 %p4, %r3, %r4;\n  @%p4 bra TILE;\n",
+        1,
+    )
+    (found,) = tileproof.check(twice).diagnostics
+    assert found.code == "PR188"
+    assert "other waits of this kernel alike: 1" in found.message
+
+
+def test_a_relaxed_arrival_still_comes_after_the_wait() -> None:
+    assert (
+        codes(
+            COUNTED.replace(
+                "mbarrier.arrive.shared::cta.b64 _, [%r2+8]", "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%r2+8]"
+            )
+        )
+        == []
+    )
+
+
+# A thread stores into the memory of the other CTA of its cluster.
+STORED = """.version 8.7
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry stored()
+.reqntid 32, 1, 1
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<9>;
+  mov.b32 %r2, smem;
+  mov.u32 %r3, %cluster_ctarank;
+  xor.b32 %r4, %r3, 1;
+  barrier.cluster.arrive.relaxed.aligned;
+  barrier.cluster.wait.aligned;
+  mapa.shared::cluster.u32 %r5, %r2, %r4;
+  st.shared::cluster.u32 [%r5], %r3;
+  barrier.cluster.arrive.aligned;
+  barrier.cluster.wait.aligned;
+  ret;
+}
+"""
+
+
+def test_a_cta_is_reached_after_it_has_started() -> None:
+    assert codes(STORED) == []
+    first = "  barrier.cluster.arrive.relaxed.aligned;\n  barrier.cluster.wait.aligned;\n"
+    assert codes(STORED.replace(first, "")) == [("PR189", "warning")]
