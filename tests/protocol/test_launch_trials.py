@@ -242,6 +242,18 @@ def test_a_cluster_that_lacks_a_cta_is_not_the_one(wrong: set[int], chosen: int)
     assert len(asked) == len(set(asked))
 
 
+def test_what_is_wrong_in_all_clusters_is_reported_in_one_that_has_all_ctas_that_are_named():
+    """A kernel for eight CTAs, with a mistake: what it does to the ones that a smaller cluster lacks is none."""
+    usual = [Shape((128, 1, 1), (x, 1, 1), 7, Extents(7, 7), 32) for x in (1, 2)]
+
+    def tried(shape: Shape, short: bool) -> Trial:
+        return Trial(10 * shape.ctas, 200 // shape.ctas, 1, False, beyond=shape.ctas < 8)
+
+    launched = narrowed(BOOK, Launch(tuple(usual), True, False), tried, budget=9000)
+    assert (launched.wrong_anyhow, launched.shapes[0].ctas) == (True, 8)
+    assert all(shape.ctas >= 8 for shape in launched.others)
+
+
 def test_a_cta_whose_warpgroups_multiply_is_no_smaller_than_one():
     text = edited(REUSED, (".reqntid 128, 1, 1\n", ""))
     (kernel,) = tileproof.check(text).files[0].kernels

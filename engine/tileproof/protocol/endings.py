@@ -227,6 +227,12 @@ def lapped_waits(machine: Machine) -> None:
         machine.report("PR188", "here", wait, at=at, barrier=barrier_name(machine, key))
 
 
+def by_some_lanes(machine: Machine) -> None:
+    """Report stores by all lanes of a warp that only an arrival of some of its lanes orders before a read."""
+    for store, arrival, read in machine.lanes.found.values():
+        machine.report("PR162", "here", arrival, at=(("store", store), ("read", read)))
+
+
 def unwritten_operands(machine: Machine) -> None:
     """Report MMAs that read shared memory which nothing has written: what was to be there was copied elsewhere.
 

@@ -110,6 +110,7 @@ def narrowed(
         done |= found
         right = [one for one, trial in found.items() if not trial.errors]
         if every and not right:
+            done = {one: trial for one, trial in done.items() if not trial.beyond} or done
             most = max(one.steps for one in done.values())
 
             def badness(one: Shape) -> tuple[bool, bool, bool, int, int]:

@@ -38,6 +38,7 @@ from tileproof.protocol.state import (
     Taint,
     TensorMaps,
     TensorMemory,
+    WarpLanes,
 )
 from tileproof.protocol.terms import said_of, told
 from tileproof.protocol.trace import TraceStep, path_to
@@ -115,6 +116,7 @@ class Machine:
         deliveries: what copies of unknown size deliver.
         stores: what stores of unknown size read.
         maps: tensor maps that the kernel modifies.
+        lanes: what lanes of one warp stored without meeting, where only some of them arrive.
         loads: how many bytes copies of unknown size write, by what those of one size have in common (``Box.alike``).
         reads: what is read of what copies of unknown size deliver; None where their size is known.
         together: the steps that all threads of a warp execute together.
@@ -159,6 +161,7 @@ class Machine:
     deliveries: Deliveries = field(default_factory=Deliveries)
     stores: Stores = field(default_factory=Stores)
     maps: TensorMaps = field(default_factory=TensorMaps)
+    lanes: WarpLanes = field(default_factory=WarpLanes)
     loads: Mapping[object, int] = field(default_factory=dict)
     reads: BoxReads | None = None
     mailboxes: dict[tuple[int, int], Cells] = field(default_factory=dict)
@@ -1206,7 +1209,28 @@ class Machine:
                 clock.learn(agent, done)
         if self.wgmma_complete:
             self.learn_of_warpgroups(thread_set.cta, mine, clock)
+        if self.lanes.stored:
+            self.of_lanes(thread_set, mine, clock, moment)
         return clock
+
+    def of_lanes(self, thread_set: ThreadSet, mine: Sequence[int], clock: Clock, moment: int) -> None:
+        """Let a clock learn up to when all lanes of some warps are released: some lanes release what they did alone."""
+        parts, cta, lanes = self.divided(thread_set), thread_set.cta, self.lanes
+        for warp in mine:
+            stored = lanes.stored.get((cta, warp)) if warp in parts else None
+            if stored:
+                arrival = self.program.code[thread_set.place].operation
+                part = (lanes.met.get((cta, warp), -1), moment, frozenset(stored), arrival)
+                lanes.parts.setdefault((cta, warp), []).append(part)
+            elif warp not in parts:
+                self.meet_lanes(cta, warp, moment)
+            if lanes.parts:
+                clock.learn(("lanes", cta, warp), lanes.met.get((cta, warp), -1))
+
+    def meet_lanes(self, cta: int, warp: int, moment: int) -> None:
+        """All lanes of a warp meet."""
+        self.lanes.stored.pop((cta, warp), None)
+        self.lanes.met[cta, warp] = moment
 
     def learn_of_warpgroups(self, cta: int, mine: Sequence[int], clock: Clock) -> None:
         """Let a clock learn of the wgmma that are complete in warps that execute them with these, but go alone here.

@@ -199,6 +199,25 @@ class Stores:
 
 
 @dataclass(slots=True)
+class WarpLanes:
+    """What the lanes of a warp stored without meeting, and arrivals of some lanes behind it (``accesses``).
+
+    Attributes:
+        stored: the last stores by all lanes of a warp to shared memory since these met, by ``id`` of the operation.
+        met: when they last did.
+        parts: the arrivals of some lanes of a warp behind such stores: from when on stores are not ordered, when it
+            arrived, the stores, and what arrived.
+        found: reads of such stores that only such an arrival orders, by ``id`` of the arrival: the store, the arrival
+            and the read.
+    """
+
+    stored: dict[tuple[int, int], set[int]] = field(default_factory=dict)
+    met: dict[tuple[int, int], int] = field(default_factory=dict)
+    parts: dict[tuple[int, int], list[tuple[int, int, frozenset[int], Operation]]] = field(default_factory=dict)
+    found: dict[int, tuple[Operation, Operation, Operation]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class MapWrite:
     """The last modification of a tensor map in global memory.
 

@@ -200,6 +200,8 @@ def _ordered(
                 return False
             if old.shape == APART:
                 alone = _of_warps(old.agents) and touching == {agent[-1] for agent in old.agents}
+    if machine.lanes.parts and old.writes and old.kind == ".generic" and not writes:
+        _by_some_lanes(machine, thread_set, old, operation)
     if old.kind == kind == ".generic":
         if shared is not None and not (writes and old.writes):
             return _raced(machine, thread_set, old, shared, writes, operation, where)
@@ -266,6 +268,24 @@ def _ordered(
     if _lanes(book, old.kind) == ".own" and _lanes(book, kind) != ".none":
         _thread_fenced(machine, thread_set, old, named, operation)
     return True
+
+
+def _by_some_lanes(machine: Machine, thread_set: ThreadSet, old: Access, operation: Operation) -> None:
+    """Note a read of what all lanes of a warp stored and only an arrival of some of its lanes orders.
+
+    An arrival releases what its own thread did; what the other lanes did only if these have met that thread (PTX ISA,
+    bar.warp.sync).
+    """
+    known, cta = thread_set.clock.known, thread_set.cta
+    for agent in old.agents:
+        warp = agent[-1]
+        if agent[0] != cta or not isinstance(warp, int) or warp in thread_set.warps:
+            continue
+        if known.get(("lanes", *agent), -1) >= old.moment:
+            continue
+        for since, arrived, stores, arrival in machine.lanes.parts.get((cta, warp), ()):
+            if since < old.moment <= arrived <= known.get(agent, -1) and id(old.operation) in stores:
+                machine.lanes.found.setdefault(id(arrival), (old.operation, arrival, operation))
 
 
 def _its_own(book: Rulebook, agent: Agent, old: Access, agents: Sequence[Agent]) -> bool:
@@ -569,6 +589,11 @@ def generic(
     if where.memory.space == "smem":
         agents = _agents(thread_set.cta, thread_set.warps)
         access(machine, thread_set, operation, where, ".generic", writes, agents, machine.tick(), shape)
+        if writes:
+            parts = machine.divided(thread_set)
+            for warp in thread_set.warps:
+                if warp not in parts:
+                    machine.lanes.stored.setdefault((thread_set.cta, warp), set()).add(id(operation))
 
 
 @by_identity

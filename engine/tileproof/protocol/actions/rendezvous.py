@@ -218,6 +218,11 @@ def threads_missing(machine: Machine, thread_set: ThreadSet) -> None:
 
 @action("warp_sync")
 def _warp_sync(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """The lanes that meet have order among them; what a warp is to others does not change."""
+    parts, moment = machine.divided(thread_set), machine.tick()
+    for warp in thread_set.warps:
+        if warp not in parts:
+            machine.meet_lanes(thread_set.cta, warp, moment)
     return thread_set.place + 1
 
 

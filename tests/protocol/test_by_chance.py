@@ -1,6 +1,6 @@
-"""Waits that come after what they wait for is over twice, and CTAs that are reached before they have started."""
+"""What goes wrong only where a lane, a warp or a CTA is late: waits that are lapped, lanes that have not met."""
 
-# ruff: noqa: E501  lines of PTX
+
 
 from __future__ import annotations
 
@@ -131,3 +131,54 @@ def test_a_cta_is_reached_after_it_has_started() -> None:
     assert codes(STORED) == []
     first = "  barrier.cluster.arrive.relaxed.aligned;\n  barrier.cluster.wait.aligned;\n"
     assert codes(STORED.replace(first, "")) == [("PR189", "warning")]
+
+
+# All lanes of a warp store what another warp reads, and one of them arrives for all: NVIDIA/cudnn-frontend#426.
+SYNC = "  bar.warp.sync -1;\n"
+ARRIVAL = "  @!%p1 mbarrier.arrive.shared::cta.b64 _, [%r2+1024];\n"
+HANDED_ON = f""".version 8.7
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry handed_on()
+.reqntid 64, 1, 1
+{{
+  .reg .pred %p<9>; .reg .b32 %r<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ne.s32 %p1, %r1, 0;
+  @!%p1 mbarrier.init.shared::cta.b64 [%r2+1024], 1;
+  bar.sync 0;
+  and.b32 %r3, %r1, 31;
+  shl.b32 %r3, %r3, 2;
+  add.s32 %r3, %r2, %r3;
+  setp.ge.u32 %p2, %r1, 32;
+  @%p2 bra READ;
+  st.shared.b32 [%r3], %r1;
+{SYNC}{ARRIVAL}  ret;
+READ:
+  mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r2+1024], 0;
+  @!%p3 bra READ;
+  ld.shared.b32 %r4, [%r3];
+  ret;
+}}
+"""
+
+
+def test_a_lane_arrives_for_lanes_that_it_has_met() -> None:
+    assert codes(HANDED_ON) == []
+    assert codes(HANDED_ON.replace(SYNC, "")) == [("PR162", "warning")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (ARRIVAL, "  mbarrier.arrive.shared::cta.b64 _, [%r2+1024];\n"),  # each lane for itself
+        ("  st.shared.b32", "  @!%p1 st.shared.b32"),  # what the lane that arrives stored itself
+        ("  ld.shared.b32 %r4, [%r3];", "  ld.shared.b32 %r4, [%r3+128];"),  # what is read nobody stored
+    ],
+)
+def test_lanes_that_need_not_meet(old: str, new: str) -> None:
+    text = HANDED_ON.replace(SYNC, "").replace(old, new)
+    counted = text.replace("[%r2+1024], 1;", "[%r2+1024], 32;") if old is ARRIVAL else text
+    assert codes(counted) == []
