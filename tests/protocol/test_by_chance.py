@@ -1,7 +1,5 @@
 """What goes wrong only where a lane, a warp or a CTA is late: waits that are lapped, lanes that have not met."""
 
-
-
 from __future__ import annotations
 
 import pytest

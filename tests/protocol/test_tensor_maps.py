@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -101,13 +102,23 @@ STORED = edited(
 )
 
 
+# The map is written by plain stores, from a copy in shared memory (DeepGEMM).
+KEPT = edited(
+    TILES,
+    (
+        "  tensormap.replace.tile.global_address.global.b1024.b64 [%rd2], %rd3;\n",
+        "".join(f"  st.global.v2.b64 [%rd2+{at}], {{%rd3, %rd3}};\n" for at in range(0, 128, 16)),
+    ),
+)
+
+
 def found(text: str) -> set[tuple[str, str]]:
     """The findings, by code and the first words."""
     report = tileproof.check(text)
     return {(one.code, one.message.split(" tensor map")[0]) for one in report.diagnostics}
 
 
-@pytest.mark.parametrize("text", [TILES, COPIED, STORED], ids=["replaced", "copied", "stored"])
+@pytest.mark.parametrize("text", [TILES, COPIED, STORED, KEPT], ids=["replaced", "copied", "stored", "kept"])
 def test_a_map_that_is_released_and_acquired_is_fine(text: str) -> None:
     report = tileproof.check(text)
     assert [one.message for one in report.diagnostics] == []
@@ -139,7 +150,7 @@ def test_an_acquire_before_the_threads_meet_is_too_early() -> None:
     assert {code for code, _ in found(early)} == {"PR186"}
 
 
-@pytest.mark.parametrize("text", [TILES, COPIED, STORED], ids=["replaced", "copied", "stored"])
+@pytest.mark.parametrize("text", [TILES, COPIED, STORED, KEPT], ids=["replaced", "copied", "stored", "kept"])
 def test_a_map_that_a_copy_may_still_read_is_modified(text: str) -> None:
     assert "PR187" in {code for code, _ in found(text.replace(READ, "  cp.async.bulk.commit_group;\n"))}
 
@@ -161,6 +172,12 @@ def test_a_group_that_was_committed_before_the_copy_says_nothing_of_it() -> None
         "  mbarrier.arrive.expect", "  cp.async.bulk.commit_group;\n  mbarrier.arrive.expect"
     )
     assert "PR187" in {code for code, _ in found(early)}
+
+
+def test_stores_to_another_place_are_none_to_the_map() -> None:
+    behind = re.sub(r"(st\.global\.v2\.b64 \[%rd2)\+(\d+)", lambda one: f"{one[1]}+{int(one[2]) + 128}", KEPT)
+    assert "[%rd2+128]" in behind
+    assert not found(behind.replace(READ, "  cp.async.bulk.commit_group;\n"))
 
 
 # Which tiles belong to another problem is loaded: no run has more than one problem.

@@ -102,6 +102,7 @@ class _Slicer:
     edges: dict[int, tuple[int, ...]] = field(default_factory=dict)
     deciders: dict[int, Line] = field(default_factory=dict)
     local: bool | None = None
+    released: set[int] | None = None
     asserts_zero: bool = False
 
     @property
@@ -121,7 +122,21 @@ class _Slicer:
 
     def statement(self, number: int) -> Statement:
         """An instruction; an access that can only be one of shared memory as such."""
-        return self.generic.in_shared(statement(self.book, self.graph.module, number))
+        one = self.generic.in_shared(statement(self.book, self.graph.module, number))
+        if one.same is None and one.opcode.startswith("st.") and self.before_release(number):
+            return replace(one, same=Counterpart(("tensormap.store",), (0,), ()))
+        return one
+
+    def before_release(self, number: int) -> bool:
+        """Whether an instruction stands before a release of tensor maps in its basic block."""
+        if self.released is None:
+            words, statements = tuple(self.book.enums["map_release"].by_spelling), self.graph.module.instructions
+            self.released = set()
+            for block in self.graph.blocks:
+                inside = range(block.first, block.last)
+                last = next((i for i in reversed(inside) if statements[i].opcode.startswith(words)), block.first)
+                self.released.update(range(block.first, last))
+        return number in self.released
 
     def read(self) -> None:
         """The instructions and the edges of the blocks that can be reached without a trap."""

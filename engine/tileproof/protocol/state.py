@@ -253,12 +253,14 @@ class TensorMaps:
         writes: the last modification, by CTA and what stands for the map.
         uses: the copies since then that read it.
         commits: when a warp committed a bulk group, by CTA and warp.
+        stored: plain stores that may be to a map, by CTA; each with the address that the run supposes.
     """
 
     modified: bool = False
     writes: dict[tuple[int, MapKey], MapWrite] = field(default_factory=dict)
     uses: dict[tuple[int, MapKey], list[MapUse]] = field(default_factory=dict)
     commits: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    stored: dict[int, list[tuple[int, MapWrite]]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

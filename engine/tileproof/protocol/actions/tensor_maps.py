@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tileproof.protocol.actions.base import Action, operand, registrar, retire
+from tileproof.mlir.ir import Operation
+from tileproof.protocol.actions.base import Action, limit, operand, registrar, retire
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.state import MapKey, MapUse, MapWrite
@@ -72,20 +73,45 @@ def _modified(machine: Machine, thread_set: ThreadSet, instruction: Instruction,
     """The modifications of the maps that an operand is for some threads."""
     operation, cta = instruction.operation, thread_set.cta
     for key, warps in _maps(thread_set, operand(thread_set, instruction, place)):
-        if key is None:
-            continue
-        for use in machine.maps.uses.pop((cta, key), ()):
-            if not any(machine.knows(thread_set, agent, moment, alone=True) for agent, moment in use.ends):
-                machine.report("PR187", "here", operation, at=(("copy", use.operation),))
-        write = machine.maps.writes[cta, key] = MapWrite(operation, warps, machine.tick())
-        yield write
+        if key is not None:
+            _read_already(machine, thread_set, operation, key)
+            write = machine.maps.writes[cta, key] = MapWrite(operation, warps, machine.tick())
+            yield write
+
+
+def _read_already(machine: Machine, thread_set: ThreadSet, operation: Operation, key: MapKey) -> None:
+    """Report copies that may still read a map which an operation modifies."""
+    for use in machine.maps.uses.pop((thread_set.cta, key), ()):
+        if not any(machine.knows(thread_set, agent, moment, alone=True) for agent, moment in use.ends):
+            machine.report("PR187", "here", operation, at=(("copy", use.operation),))
+
+
+@action("map_store")
+def _map_store(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
+    """A store to global memory before a release of tensor maps: whether it is to a map an acquire says."""
+    for key, warps in _maps(thread_set, operand(thread_set, instruction, 0)):
+        if key is not None:
+            write = MapWrite(instruction.operation, warps, machine.tick())
+            machine.maps.stored.setdefault(thread_set.cta, []).append((key[-1], write))
+    return thread_set.place + 1
+
+
+def _stored(machine: Machine, thread_set: ThreadSet, key: MapKey) -> None:
+    """What was stored to a map that an acquire names modified it."""
+    stored, size = machine.maps.stored.get(thread_set.cta, []), limit(machine, "map_bytes")
+    mine = [write for at, write in stored if key[-1] <= at < key[-1] + size and write.released is not None]
+    if mine:
+        _read_already(machine, thread_set, mine[0].operation, key)
+        machine.maps.writes[thread_set.cta, key] = mine[-1]
+        stored[:] = [one for one in stored if one[1] not in mine]
 
 
 @action("map_release")
 def _map_release(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     moment, cta = machine.tick(), thread_set.cta
-    for (home, _), write in machine.maps.writes.items():
-        if home == cta and write.released is None:
+    written = [write for (home, _), write in machine.maps.writes.items() if home == cta]
+    for write in (*written, *(one for _, one in machine.maps.stored.get(cta, ()))):
+        if write.released is None:
             mine = tuple(
                 one for one in thread_set.warps if _after(machine, thread_set, (one,), write.warps, write.moment)
             )
@@ -97,6 +123,8 @@ def _map_release(machine: Machine, thread_set: ThreadSet, instruction: Instructi
 def _map_acquire(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     cta = thread_set.cta
     for key, warps in _maps(thread_set, operand(thread_set, instruction, 0)):
+        if key is not None:
+            _stored(machine, thread_set, key)
         for (home, one), write in machine.maps.writes.items():
             if home != cta or write.released is None or not (key is None or key[-1] == one[-1]):
                 continue
