@@ -101,6 +101,14 @@ def test_a_relaxed_arrival_still_comes_after_the_wait() -> None:
     )
 
 
+def test_a_hang_behind_phases_that_went_by_says_so() -> None:
+    """Nothing holds the producer back: to wait for the other parity would repair nothing."""
+    empty = TILES[TILES.index("EMPTY:") : TILES.index("  mbarrier.arrive.shared::cta.b64 _, [%r2];\n")]
+    (found,) = (one for one in tileproof.check(TILES.replace(empty, "")).diagnostics if one.code == "PR126")
+    assert "(2 stages) were complete before this waits for the first of them" in found.message
+    assert "let what completes the next phase wait" in found.hint
+
+
 # A thread stores into the memory of the other CTA of its cluster.
 STORED = """.version 8.7
 .target sm_90a

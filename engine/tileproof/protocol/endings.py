@@ -71,7 +71,10 @@ def deadlocks(machine: Machine, lacking: Set[Awaited] = frozenset()) -> None:
     if isinstance(waiting[0].blocked, OnMbarrier):
         operation, barrier, name = held[0]
         init = (("init", barrier.operation),)
-        machine.report("PR126", "here", operation, at=init, barrier=name, phase=barrier.phase)
+        if barrier.gone_by:
+            machine.report("PR126", "lapped", operation, at=init, barrier=name, phases=barrier.gone_by)
+        else:
+            machine.report("PR126", "here", operation, at=init, barrier=name, phase=barrier.phase)
     else:
         threads_missing(machine, waiting[0])
 

@@ -329,6 +329,12 @@ class Barrier:
         return self.pending == self.count and not self.bytes
 
     @property
+    def gone_by(self) -> int:
+        """How many phases are complete since a thread last waited for one, if a parity came again meanwhile; else 0."""
+        missed = self.phase - self.seen
+        return missed if missed > 1 else 0
+
+    @property
     def in_turn(self) -> int | None:
         """How many arrivals there are each time that all threads arrive which ever do; None where that is not known.
 

@@ -56,8 +56,7 @@ def _key(tensor_map: Value) -> MapKey | None:
 @action("map_write")
 def _map_write(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     """``tensormap.replace`` in global memory: the map is the last operand, behind what its field becomes."""
-    for _ in _modified(machine, thread_set, instruction, len(instruction.inputs) - 1):
-        pass
+    _modified(machine, thread_set, instruction, len(instruction.inputs) - 1)
     return thread_set.place + 1
 
 
@@ -69,14 +68,15 @@ def _map_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruction)
     return thread_set.place + 1
 
 
-def _modified(machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int) -> Iterator[MapWrite]:
-    """The modifications of the maps that an operand is for some threads."""
-    operation, cta = instruction.operation, thread_set.cta
+def _modified(machine: Machine, thread_set: ThreadSet, instruction: Instruction, place: int) -> list[MapWrite]:
+    """The maps that an operand is are modified, by the warps for which it is one."""
+    operation, cta, found = instruction.operation, thread_set.cta, list[MapWrite]()
     for key, warps in _maps(thread_set, operand(thread_set, instruction, place)):
         if key is not None:
             _read_already(machine, thread_set, operation, key)
-            write = machine.maps.writes[cta, key] = MapWrite(operation, warps, machine.tick())
-            yield write
+            machine.maps.writes[cta, key] = MapWrite(operation, warps, machine.tick())
+            found.append(machine.maps.writes[cta, key])
+    return found
 
 
 def _read_already(machine: Machine, thread_set: ThreadSet, operation: Operation, key: MapKey) -> None:
