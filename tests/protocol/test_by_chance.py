@@ -176,6 +176,14 @@ def test_a_lane_arrives_for_lanes_that_it_has_met() -> None:
     assert codes(HANDED_ON.replace(SYNC, "")) == [("PR162", "warning")]
 
 
+def test_lanes_that_meet_after_the_arrival_and_then_other_warps() -> None:
+    """What orders the read is the barrier behind."""
+    met = HANDED_ON.replace(SYNC + ARRIVAL, ARRIVAL + SYNC + "  bar.sync 1, 64;\n").replace(
+        "  ld.shared.b32 %r4", "  bar.sync 1, 64;\n  ld.shared.b32 %r4"
+    )
+    assert codes(met) == []
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -188,3 +196,45 @@ def test_lanes_that_need_not_meet(old: str, new: str) -> None:
     text = HANDED_ON.replace(SYNC, "").replace(old, new)
     counted = text.replace("[%r2+1024], 1;", "[%r2+1024], 32;") if old is ARRIVAL else text
     assert codes(counted) == []
+
+
+# A warp reads, and meets a second one, which arrives so that a third one writes there.
+TOLD = """.version 8.7
+.target sm_90a
+.address_size 64
+.extern .shared .align 1024 .b8 smem[];
+.visible .entry told()
+.reqntid 96, 1, 1
+{
+  .reg .pred %p<9>; .reg .b32 %r<9>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  setp.ne.s32 %p1, %r1, 0;
+  @!%p1 mbarrier.init.shared::cta.b64 [%r2+1024], 32;
+  bar.sync 0;
+  and.b32 %r3, %r1, 31;
+  shl.b32 %r3, %r3, 2;
+  add.s32 %r3, %r2, %r3;
+  setp.ge.u32 %p2, %r1, 64;
+  @%p2 bra WAIT;
+  setp.ge.u32 %p3, %r1, 32;
+  @%p3 bra SECOND;
+  ld.shared.b32 %r4, [%r3];
+  bar.sync 1, 64;
+  ret;
+SECOND:
+  bar.sync 1, 64;
+  mbarrier.arrive.release.cta.shared::cta.b64 _, [%r2+1024];
+  ret;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p4, [%r2+1024], 0;
+  @!%p4 bra WAIT;
+  st.shared.b32 [%r3], %r1;
+  ret;
+}
+"""
+
+
+def test_a_relaxed_arrival_releases_no_read_of_others() -> None:
+    assert codes(TOLD) == []
+    assert codes(TOLD.replace("arrive.release", "arrive.relaxed")) == [("PR116", "error")]

@@ -10,19 +10,12 @@ from pathlib import Path
 import pytest
 
 import tileproof
+from protocol.test_ptx_practices import edited, verified
 
 RELEASE = "  fence.proxy.tensormap::generic.release.gpu;\n"
 ACQUIRE = "  fence.proxy.tensormap::generic.acquire.gpu [%rd2], 128;\n"
 READ = "  cp.async.bulk.commit_group;\n  cp.async.bulk.wait_group.read 0;\n"
 MET = "  bar.sync 0; // modified\n"
-
-
-def edited(text: str, *changes: tuple[str, str]) -> str:
-    """A text with other pieces in it, each of which stands there once."""
-    for old, new in changes:
-        assert text.count(old) == 1, old
-        text = text.replace(old, new)
-    return text
 
 
 # One warp modifies the tensor map for each tile, and a thread of another one copies by it into one of two stages.
@@ -120,10 +113,7 @@ def found(text: str) -> set[tuple[str, str]]:
 
 @pytest.mark.parametrize("text", [TILES, COPIED, STORED, KEPT], ids=["replaced", "copied", "stored", "kept"])
 def test_a_map_that_is_released_and_acquired_is_fine(text: str) -> None:
-    report = tileproof.check(text)
-    assert [one.message for one in report.diagnostics] == []
-    (kernel,) = report.files[0].kernels
-    assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
+    verified(text)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def deadlocks(machine: Machine, lacking: Set[Awaited] = frozenset()) -> None:
         operation, barrier, name = held[0]
         init = (("init", barrier.operation),)
         if barrier.gone_by:
-            machine.report("PR126", "lapped", operation, at=init, barrier=name, phases=barrier.gone_by)
+            machine.report("PR126", "missed", operation, at=init, barrier=name, phases=barrier.gone_by)
         else:
             machine.report("PR126", "here", operation, at=init, barrier=name, phase=barrier.phase)
     else:
@@ -210,13 +210,13 @@ def copied_several_times(machine: Machine) -> None:
             machine.report("PR185", "here", operation, threads=threads, barrier=name, announcers=announcers)
 
 
-def lapped_waits(machine: Machine) -> None:
+def missed_phases(machine: Machine) -> None:
     """Report waits at which a thread may still be when its parity comes again: the first one in the text, for all."""
     barriers = {**machine.invalidated, **machine.barriers}
     found = [
         (wait.span.start, key, wait, arrival)
         for key, barrier in barriers.items()
-        for wait, arrival in barrier.lapped.values()
+        for wait, arrival in barrier.missed.values()
         if arrival is not None and not machine.taint.covers(key)
     ]
     if not found:

@@ -17,12 +17,13 @@ hold, or no state comes again, nothing is concluded.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from tileproof.base.records import dataclass, field
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction, Program
+from tileproof.protocol.state import acquired, come_past
 from tileproof.protocol.values import Lanes, Supposed, Value
 from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import Queue, ThreadSet
@@ -78,13 +79,7 @@ class Watch:
 
     def state(self, machine: Machine) -> tuple[Hashable, tuple[int | None, ...]]:
         """What must come again, and the counters."""
-        moments: dict[Agent, list[int]] = {}
-        for log in machine.accesses.values():
-            for access in log.accesses:
-                for agent in access.agents:
-                    moments.setdefault(agent, []).append(access.moment)
-        for one in moments.values():
-            one.sort()
+        moments = _moments(machine)
 
         def known(clock: Clock) -> Hashable:
             return tuple(
@@ -108,7 +103,9 @@ class Watch:
                     one.bytes,
                     one.unsized_copies > 0,
                     one.phase & 1,
+                    one.published or machine.releases.next(key[0], one.initialised.moment) is None,
                     one.published,
+                    frozenset(one.passed),
                     known(one.gathered),
                     known(one.done),
                 )
@@ -125,11 +122,7 @@ class Watch:
                 for key, log in sorted(machine.accesses.items())
             ),
             tuple(sorted((event, bisect_right(every, moment)) for event, moment in machine.marks.items())),
-            tuple(
-                sorted(
-                    (cta, bisect_right(every, moments[-1])) for cta, moments in machine.releases.cluster_scope.items()
-                )
-            ),
+            frozenset(bisect_right(every, when) for when, _ in _wide_releases(machine)),
             tuple(sorted((cta, bisect_right(every, when)) for cta, (when, _) in machine.releases.cta_scope.items())),
             tuple((warp, known(clock)) for warp, clock in sorted(machine.releases.fenced.items())),
             tuple(
@@ -152,6 +145,8 @@ class Watch:
             tuple((key, tuple(sorted(held.items()))) for key, held in sorted(machine.mailboxes.items())),
             tuple(sorted(machine.granted.items())),
             len(machine.taint.reasons),
+            tuple((warp, frozenset(stores)) for warp, stores in sorted(machine.lanes.stored.items())),
+            _maps(machine, every),
         )
         return rigid, tuple(counts)
 
@@ -224,6 +219,63 @@ class Watch:
                     if constant and abs(value) > reached:  # type: ignore[arg-type]
                         return False
         return True
+
+
+def _moments(machine: Machine) -> dict[Agent, list[int]]:
+    """The moments of each agent that what is still to come may ask about, in order."""
+    found: dict[Agent, list[int]] = {}
+
+    def asked(moment: int, agents: Iterable[Agent]) -> None:
+        for agent in agents:
+            found.setdefault(agent, []).append(moment)
+
+    for log in machine.accesses.values():
+        for access in log.accesses:
+            asked(access.moment, access.agents)
+    for moment, agents in _wide_releases(machine):
+        asked(moment, agents)
+    for barrier in machine.barriers.values():
+        for warp, (moment, _) in barrier.passed.items():
+            asked(moment, come_past(warp))
+    for (cta, key), write in machine.maps.writes.items():
+        asked(write.moment, (acquired(cta, key), *((cta, warp) for warp in write.warps)))
+        if write.released is not None:
+            warps, moment = write.released
+            asked(moment, ((cta, warp) for warp in warps))
+    for uses in machine.maps.uses.values():
+        for use in uses.values():
+            for agent, moment in use.ends:
+                asked(moment, (agent,))
+    for one in found.values():
+        one.sort()
+    return found
+
+
+def _wide_releases(machine: Machine) -> Iterator[tuple[int, tuple[Agent, ...]]]:
+    """The first release of cluster scope behind each access, where others have less: when, and for whom it counts."""
+    for log in machine.accesses.values() if machine.releases.cta_scope else ():
+        for access in log.accesses:
+            home = access.agents[0][-2] if access.agents else None
+            moment = machine.releases.next(home, access.moment) if isinstance(home, int) else None
+            if moment is not None:
+                yield moment, access.agents
+
+
+def _maps(machine: Machine, every: Sequence[int]) -> Hashable:
+    """What is known of tensor maps that the kernel modifies; of moments their order."""
+    maps = machine.maps
+    return (
+        tuple(
+            (place, write.warps, write.released is None, id(write.operation), bisect_right(every, write.moment))
+            for place, write in sorted(maps.writes.items())
+        ),
+        tuple((place, frozenset(uses)) for place, uses in sorted(maps.uses.items())),
+        tuple(
+            (warp, frozenset(bisect_right(every, moment) for moment in moments))
+            for warp, moments in sorted(maps.commits.items())
+        ),
+        tuple((cta, frozenset(stored)) for cta, stored in sorted(maps.stored.items())),
+    )
 
 
 def _of(thread_set: ThreadSet, slot: int) -> Value:

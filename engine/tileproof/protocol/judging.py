@@ -27,7 +27,7 @@ from tileproof.dialects.operations import Operations
 from tileproof.protocol.actions.exits import came_early
 from tileproof.protocol.bounded import of_bounded_threads
 from tileproof.protocol.deciding import ends, literal, turns_written
-from tileproof.protocol.endings import by_some_lanes, lapped_waits
+from tileproof.protocol.endings import by_some_lanes, missed_phases
 from tileproof.protocol.explore import Decisions, Sizes, Sought, behind, in_empty_loops, seek, unreachable
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, UNREAD, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
@@ -171,7 +171,7 @@ def _by_chance(long: Run) -> list[ProtocolFault]:
         return []
     before = len(machine.faults)
     by_some_lanes(machine)
-    lapped_waits(machine)
+    missed_phases(machine)
     came_early(machine)
     return machine.faults[before:]
 

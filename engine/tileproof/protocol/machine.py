@@ -1209,7 +1209,7 @@ class Machine:
                 clock.learn(agent, done)
         if self.wgmma_complete:
             self.learn_of_warpgroups(thread_set.cta, mine, clock)
-        if self.lanes.stored:
+        if self.lanes.stored or self.lanes.parts:
             self.of_lanes(thread_set, mine, clock, moment)
         return clock
 

@@ -22,8 +22,9 @@ def of_small_groups(study: Study, long: Run, faults: list[ProtocolFault]) -> Non
     forced = _small_groups(study, long)
     if not forced:
         return
-    shape = machine.shape
+    shape, noted = machine.shape, study.noted()
     run = study.run(shape.extents, shape.extent, machine.tiles, forced, study.reached.agreed(forced))
+    study.forget(noted)  # it is made for the maps alone
     if run.machine.taint.released or not run.machine.coverage.complete:
         return
     known = {key_of(fault) for fault in faults}

@@ -123,7 +123,8 @@ class _Slicer:
     def statement(self, number: int) -> Statement:
         """An instruction; an access that can only be one of shared memory as such."""
         one = self.generic.in_shared(statement(self.book, self.graph.module, number))
-        if one.same is None and one.opcode.startswith("st.") and self.before_release(number):
+        may_be_global = one.opcode.startswith("st.") and ("global" in one.opcode.split(".") or anywhere(one.opcode))
+        if one.same is None and may_be_global and self.before_release(number):
             return replace(one, same=Counterpart(("tensormap.store",), (0,), ()))
         return one
 

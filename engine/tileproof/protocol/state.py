@@ -14,9 +14,8 @@ from tileproof.protocol.vector_clock import Agent, Clock
 from tileproof.protocol.warps import BarrierKey, BarrierName, ThreadSet
 
 Place: TypeAlias = "tuple[int, int, int | None]"  # in shared memory: CTA, allocation, byte
-MapKey: TypeAlias = (
-    "tuple[int, int]"  # of a tensor map: an allocation or a term, and an offset or what the run supposes
-)
+# Of a tensor map: an allocation and an offset, or a term and what the run supposes.
+MapKey: TypeAlias = "tuple[int, int]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,16 +250,27 @@ class TensorMaps:
     Attributes:
         modified: whether it modifies any.
         writes: the last modification, by CTA and what stands for the map.
-        uses: the copies since then that read it.
-        commits: when a warp committed a bulk group, by CTA and warp.
-        stored: plain stores that may be to a map, by CTA; each with the address that the run supposes.
+        uses: the copies since then that read it: of one operation that completes on one barrier, or of one warp, the
+            last, for its end is that of those before.
+        commits: when a warp committed a bulk group that it has not waited for, or the last one, by CTA and warp.
+        stored: plain stores that may be to a map, the last to each place, by CTA and the address that the run supposes.
     """
 
     modified: bool = False
     writes: dict[tuple[int, MapKey], MapWrite] = field(default_factory=dict)
-    uses: dict[tuple[int, MapKey], list[MapUse]] = field(default_factory=dict)
+    uses: dict[tuple[int, MapKey], dict[tuple[object, ...], MapUse]] = field(default_factory=dict)
     commits: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    stored: dict[int, list[tuple[int, MapWrite]]] = field(default_factory=dict)
+    stored: dict[int, dict[int, MapWrite]] = field(default_factory=dict)
+
+
+def acquired(cta: int, key: MapKey) -> Agent:
+    """Whose moment is that of the last modification of a tensor map that is acquired."""
+    return ("acquired", cta, *key)
+
+
+def come_past(warp: Agent) -> tuple[Agent, ...]:
+    """By whose moments a clock says how far a warp has come."""
+    return warp, ("read", *warp), ("past", *warp)
 
 
 @dataclass(slots=True)
@@ -288,7 +298,7 @@ class Barrier:
         seen: how many phases were complete when a thread last waited for one.
         overrun: whether it completed two phases or more between two waits, so that a parity came again.
         passed: the warps that waited for the phase before the current one, when, and by which operation.
-        lapped: the waits, by ``id``, at which a warp may still be when the next phase is complete too, since nothing
+        missed: the waits, by ``id``, at which a warp may still be when the next phase is complete too, since nothing
             that completes it is known to come after; with the arrival that completed it.
     """
 
@@ -321,7 +331,7 @@ class Barrier:
     seen: int = 0
     overrun: bool = False
     passed: dict[Agent, tuple[int, Operation]] = field(default_factory=dict)
-    lapped: dict[int, tuple[Operation, Operation | None]] = field(default_factory=dict)
+    missed: dict[int, tuple[Operation, Operation | None]] = field(default_factory=dict)
 
     @property
     def even(self) -> bool:
@@ -353,8 +363,8 @@ class Barrier:
             self.done.join(self.gathered)
             self.gathered = Clock()
             for warp, (moment, wait) in self.passed.items():
-                if max(self.done.known.get(agent, -1) for agent in (warp, ("read", *warp), ("past", *warp))) < moment:
-                    self.lapped.setdefault(id(wait), (wait, self.arriving))
+                if max(self.done.known.get(agent, -1) for agent in come_past(warp)) < moment:
+                    self.missed.setdefault(id(wait), (wait, self.arriving))
             self.passed.clear()
             self.expected = self.copied = self.unsized_copies = 0
             self.boxes = []

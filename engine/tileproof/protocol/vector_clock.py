@@ -41,15 +41,22 @@ class Clock:
     def reads(self) -> Clock:
         """What is known of reads by threads alone, of tensor memory as well, and of proxy fences.
 
-        What they read they have, whatever a later write does, a fence is over, and who is past a wait stays so.
+        What they read they have, whatever a later write does, and a fence is over.
         """
         found: dict[Agent, int] = {}
         for agent, moment in self.known.items():
             if isinstance(agent[0], int):
                 found["read", *agent] = moment
-            elif agent[0] in ("ld", "past"):
+            elif agent[0] in ("ld", "past"):  # who is past a wait stays so
                 found[agent] = moment
         return Clock(found, {agent: moment for agent, moment in self.fenced.items() if isinstance(agent[0], int)})
+
+    def past(self) -> Clock:
+        """What is known of how far warps have come, and of nothing that they did."""
+        warps = {agent: moment for agent, moment in self.known.items() if isinstance(agent[0], int)}
+        found: dict[Agent, int] = {("past", *agent): moment for agent, moment in warps.items()}
+        _join(found, {agent: moment for agent, moment in self.known.items() if agent[0] == "past"})
+        return Clock(found)
 
     def fence(self) -> None:
         """A proxy fence: all that is known is now visible to the async proxy as well."""

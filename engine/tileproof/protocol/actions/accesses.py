@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
-from operator import or_
+from operator import itemgetter, or_
 
 from tileproof.base.by_identity import by_identity
 from tileproof.base.patterns import regex
@@ -283,8 +284,10 @@ def _by_some_lanes(machine: Machine, thread_set: ThreadSet, old: Access, operati
             continue
         if known.get(("lanes", *agent), -1) >= old.moment:
             continue
-        for since, arrived, stores, arrival in machine.lanes.parts.get((cta, warp), ()):
-            if since < old.moment <= arrived <= known.get(agent, -1) and id(old.operation) in stores:
+        parts = machine.lanes.parts.get((cta, warp), [])
+        first = bisect_left(parts, old.moment, key=itemgetter(1))  # whoever knows of a later one knows of it
+        for since, arrived, stores, arrival in parts[first : first + 1]:
+            if since < old.moment and arrived <= known.get(agent, -1) and id(old.operation) in stores:
                 machine.lanes.found.setdefault(id(arrival), (old.operation, arrival, operation))
 
 

@@ -303,7 +303,7 @@ def _released(
         if warps not in clocks:
             clocks[warps] = _fenced(machine, thread_set, warps) if relaxed else machine.arriving(thread_set, warps)
             if relaxed:
-                clocks[warps].join(thread_set.clock.reads())
+                clocks[warps].join(thread_set.clock.past())
                 came_past(machine, thread_set, warps, clocks[warps])
         yield key, clocks[warps]
 

@@ -24,7 +24,7 @@ from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions.base import Action, limit, operand, registrar, retire
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.program import Instruction
-from tileproof.protocol.state import MapKey, MapUse, MapWrite
+from tileproof.protocol.state import MapKey, MapUse, MapWrite, acquired
 from tileproof.protocol.values import Address, Lanes, Supposed, Value
 from tileproof.protocol.vector_clock import Agent
 from tileproof.protocol.warps import ThreadSet
@@ -81,7 +81,7 @@ def _modified(machine: Machine, thread_set: ThreadSet, instruction: Instruction,
 
 def _read_already(machine: Machine, thread_set: ThreadSet, operation: Operation, key: MapKey) -> None:
     """Report copies that may still read a map which an operation modifies."""
-    for use in machine.maps.uses.pop((thread_set.cta, key), ()):
+    for use in machine.maps.uses.pop((thread_set.cta, key), {}).values():
         if not any(machine.knows(thread_set, agent, moment, alone=True) for agent, moment in use.ends):
             machine.report("PR187", "here", operation, at=(("copy", use.operation),))
 
@@ -92,25 +92,25 @@ def _map_store(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     for key, warps in _maps(thread_set, operand(thread_set, instruction, 0)):
         if key is not None:
             write = MapWrite(instruction.operation, warps, machine.tick())
-            machine.maps.stored.setdefault(thread_set.cta, []).append((key[-1], write))
+            machine.maps.stored.setdefault(thread_set.cta, {})[key[-1]] = write
     return thread_set.place + 1
 
 
 def _stored(machine: Machine, thread_set: ThreadSet, key: MapKey) -> None:
     """What was stored to a map that an acquire names modified it."""
-    stored, size = machine.maps.stored.get(thread_set.cta, []), limit(machine, "map_bytes")
-    mine = [write for at, write in stored if key[-1] <= at < key[-1] + size and write.released is not None]
+    stored, size = machine.maps.stored.get(thread_set.cta, {}), limit(machine, "map_bytes")
+    inside = [at for at, write in stored.items() if 0 <= at - key[-1] < size and write.released is not None]
+    mine = sorted((stored.pop(at) for at in inside), key=lambda write: write.moment)
     if mine:
         _read_already(machine, thread_set, mine[0].operation, key)
         machine.maps.writes[thread_set.cta, key] = mine[-1]
-        stored[:] = [one for one in stored if one[1] not in mine]
 
 
 @action("map_release")
 def _map_release(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int:
     moment, cta = machine.tick(), thread_set.cta
     written = [write for (home, _), write in machine.maps.writes.items() if home == cta]
-    for write in (*written, *(one for _, one in machine.maps.stored.get(cta, ()))):
+    for write in (*written, *machine.maps.stored.get(cta, {}).values()):
         if write.released is None:
             mine = tuple(
                 one for one in thread_set.warps if _after(machine, thread_set, (one,), write.warps, write.moment)
@@ -126,10 +126,11 @@ def _map_acquire(machine: Machine, thread_set: ThreadSet, instruction: Instructi
         if key is not None:
             _stored(machine, thread_set, key)
         for (home, one), write in machine.maps.writes.items():
+            # An address that is computed in another way has another term, and is the same number in this run.
             if home != cta or write.released is None or not (key is None or key[-1] == one[-1]):
                 continue
             if _after(machine, thread_set, warps, *write.released):
-                thread_set.clock.learn(_acquired(cta, one), write.moment)
+                thread_set.clock.learn(acquired(cta, one), write.moment)
     thread_set.version += 1
     return thread_set.place + 1
 
@@ -147,7 +148,7 @@ def use_map(
         if key is None:
             continue
         write = maps.writes.get((cta, key))
-        if write is not None and thread_set.clock.known.get(_acquired(cta, key), -1) < write.moment:
+        if write is not None and thread_set.clock.known.get(acquired(cta, key), -1) < write.moment:
             ordered = _after(machine, thread_set, warps, write.warps, write.moment)
             at = (("modified", write.operation),)
             if not ordered:
@@ -157,7 +158,8 @@ def use_map(
             else:
                 machine.report("PR186", "unacquired", operation, at=at)
         read: list[tuple[Agent, int]] = [(("map", cta, warp), machine.tick()) for warp in warps]
-        maps.uses.setdefault((cta, key), []).append(MapUse(operation, (*ends, *read)))
+        place = (id(operation), *(agent for agent, _ in (*ends, *read)))
+        maps.uses.setdefault((cta, key), {})[place] = MapUse(operation, (*ends, *read))
 
 
 def committed(machine: Machine, thread_set: ThreadSet) -> None:
@@ -169,9 +171,10 @@ def committed(machine: Machine, thread_set: ThreadSet) -> None:
 def waited(machine: Machine, thread_set: ThreadSet, pending: int) -> None:
     """All bulk groups but the ``pending`` youngest are complete: the copies before them have read their tensor maps."""
     for warp in thread_set.warps if machine.maps.modified else ():
-        moments = machine.maps.commits.get((thread_set.cta, warp), ())
+        moments = machine.maps.commits.get((thread_set.cta, warp), [])
         if len(moments) > pending:
             retire(thread_set, [("map", thread_set.cta, warp)], moments[-1 - pending])
+            del moments[: -1 - pending]
 
 
 def _after(machine: Machine, thread_set: ThreadSet, mine: tuple[int, ...], warps: tuple[int, ...], moment: int) -> bool:
@@ -183,11 +186,6 @@ def _after(machine: Machine, thread_set: ThreadSet, mine: tuple[int, ...], warps
         one in warps or all(machine.knows_warp(thread_set, (thread_set.cta, other), moment) for other in warps)
         for one in mine
     )
-
-
-def _acquired(cta: int, key: MapKey) -> Agent:
-    """Whose moment is that of the last modification of a tensor map that is acquired."""
-    return ("acquired", cta, *key)
 
 
 __all__ = ["ACTIONS", "committed", "use_map", "waited"]

@@ -260,12 +260,12 @@ def _parities(scene: Scene) -> Iterator[Change]:
         return
     blocked = distinct(operation for _, operation, _ in scene.waiting)
     waits = {id(operation) for operation in blocked}
-    lapped = {id(operation) for _, operation, key in scene.waiting if scene.machine.barriers[key].gone_by}
+    missed = {id(operation) for _, operation, key in scene.waiting if scene.machine.barriers[key].gone_by}
     warps = {warp for fault in scene.faults for warp in scene.executing[id(fault.operation)]}
     computed: set[int] = set()
     for operation in distinct([*blocked, *scene.steps(*WAITS)]):
         instruction = scene.instructions.get(id(operation))
-        if instruction is None or len(instruction.inputs) < 2 or id(operation) in lapped:
+        if instruction is None or len(instruction.inputs) < 2 or id(operation) in missed:
             continue
         near = not blocked or id(operation) in waits or scene.executing[id(operation)] & warps
         rank = 1 if near else 3
