@@ -35,3 +35,17 @@ def test_roles_are_in_step_where_all_their_loops_go_around_as_often(
     study = SimpleNamespace(loads=loads, compiled=SimpleNamespace(code=code), reached=reached)
     run = SimpleNamespace(machine=SimpleNamespace(coverage=SimpleNamespace(lengths=hung)))
     assert seldom._in_step(study, run) is answer  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "answer"), [({A: 3}, True), ({}, False), ({A: 0, B: 0}, False), ({A + 1: 1}, False)]
+)
+def test_a_run_in_which_no_loop_goes_around_is_no_longer_one(
+    lengths: dict[int, int], answer: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """The number of its tiles is a quotient, and what divides is larger here (ThunderKittens, attention of sm_103a)."""
+    monkeypatch.setattr(seldom, "loops_at", lambda code, at: True)
+    code = {A: SimpleNamespace(kind="test"), A + 1: SimpleNamespace(kind="wait"), B: SimpleNamespace(kind="test")}
+    study = SimpleNamespace(compiled=SimpleNamespace(code=code))
+    run = SimpleNamespace(machine=SimpleNamespace(coverage=SimpleNamespace(lengths=lengths)))
+    assert seldom._goes_around(study, run) is answer  # type: ignore[arg-type]

@@ -29,7 +29,8 @@ _CHEAP = 4  # a run is made before others where so many of it could be
 def larger_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> tuple[list[Run], int | None]:
     """Run loops more often that went around too seldom, and add what only these runs show.
 
-    Roles may go by different integers, of which only one is larger: that threads wait for ever then says nothing.
+    Roles may go by different integers, of which only one is larger: that threads wait for ever then says nothing. Nor
+    does it where no loop goes around, as with an integer that is taken from another one, or by which one is divided.
 
     Returns:
         the runs that come to their end and have findings of their own, and how often a loop went around that no run
@@ -47,7 +48,7 @@ def larger_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> tuple[l
             break
         if even(one):
             seldom.settle(one, usual)
-        if not (one.hangs and one.certain):
+        if not (one.hangs and one.certain and _goes_around(study, one)):
             continue
         if study.one_number() or study.alike() or _in_step(study, one):  # no roles that go by different integers
             known = {key_of(fault) for fault in faults}
@@ -58,6 +59,12 @@ def larger_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> tuple[l
             wrong = next(fault for fault in one.faults if fault.code in DEADLOCKS)
             study.doubt("loop_turns", wrong.operation, wrong)
     return others.found, min((n for at, n in seldom.loops().items() if at not in seldom.settled), default=None)
+
+
+def _goes_around(study: Study, run: Run) -> bool:
+    """Whether a loop of open length goes around in a run."""
+    code, lengths = study.compiled.code, run.machine.coverage.lengths
+    return any(turns and code[at].kind == "test" and loops_at(code, at) for at, turns in lengths.items())
 
 
 def _in_step(study: Study, hung: Run) -> bool:
