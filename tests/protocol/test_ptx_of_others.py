@@ -208,6 +208,59 @@ def test_what_ends_in_a_trap_leaves_nothing_undone():
     assert set(reasons(text)) == {"trap"}
 
 
+# One warp waits for what another one arrives for; that one checks an integer first, and says what is wrong.
+ASSERTED = (
+    HEAD
+    + """.visible .entry asserted(.param .u32 limit)
+.reqntid 64, 1, 1
+{{
+  .reg .pred %p<8>; .reg .b32 %r<8>;
+  .shared .align 8 .b64 bar;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, bar;
+  ld.param.u32 %r3, [limit];
+  setp.ne.u32 %p1, %r1, 0;
+  @%p1 bra READY;
+  mbarrier.init.shared::cta.b64 [%r2], 1;
+READY:
+  bar.sync 0;
+  setp.ne.u32 %p2, %r1, 32;
+  @%p2 bra OTHERS;
+  {check}
+SAY:
+  and.b32 %r4, %r1, 31;
+  setp.ne.u32 %p4, %r4, 0;
+  @%p4 bra FAIL;
+  st.shared.b32 [%r2], %r3;
+FAIL:
+  trap;
+ARRIVE:
+  mbarrier.arrive.shared::cta.b64 _, [%r2];
+  bra END;
+OTHERS:
+  setp.ne.u32 %p5, %r1, 0;
+  @%p5 bra END;
+WAIT:
+  mbarrier.try_wait.parity.shared::cta.b64 %p6, [%r2], 0;
+  @!%p6 bra WAIT;
+END:
+  ret;
+}}
+"""
+)
+
+
+def test_what_is_done_before_a_trap_is_no_way_of_a_correct_kernel():
+    assert list(reasons(ASSERTED.format(check="setp.eq.u32 %p3, %r3, 7; @!%p3 bra ARRIVE;"))) == []
+
+
+def test_a_role_each_path_of_which_ends_in_a_trap_is_not_followed():
+    """What waits for it waits for nothing: the trap ends the kernel."""
+    text = ASSERTED.format(check="mbarrier.arrive.shared::cta.b64 _, [%r2];")
+    assert codes(text) == set()
+    assert set(reasons(text)) == {"trapped"}
+
+
 # A tile is stored from in front of where threads exchange data; both are written without a gap between them.
 TILE = (
     HEAD

@@ -17,10 +17,11 @@ from tileproof.base.patterns import regex
 from tileproof.base.records import dataclass, field, replace
 from tileproof.base.source import Span
 from tileproof.mlir.ir import Argument, Attribute, Block, Operation, Region, Result
-from tileproof.protocol.assembly import Statement
+from tileproof.protocol.assembly import Statement, statement
 from tileproof.protocol.assembly_nodes import INTEGER, Writer, operation_like
 from tileproof.protocol.budget import limit
 from tileproof.protocol.control_flow import EXIT, NaturalLoop, dominates, dominators
+from tileproof.protocol.counterparts import is_step
 from tileproof.protocol.folding import Extents, Function
 from tileproof.protocol.launch import IN_ROWS
 from tileproof.protocol.local_memory import APART, LOCAL, loaded, stored
@@ -130,6 +131,8 @@ class _Kernel:
         if graph.traps and not graph.ends:
             last = graph.module.instructions[graph.blocks[min(graph.traps)].last - 1]
             raise Unstructured(self.at(last), "trap")
+        if (step := self.trapped()) is not None:
+            raise Unstructured(self.at(step), "trapped")
         region = self.region(cut)
         usual = effects(self.book, {}, registers=False)
 
@@ -251,6 +254,17 @@ class _Kernel:
         return found
 
     # -- blocks
+
+    def trapped(self) -> Written | None:
+        """The first step from which each path ends in a trap; None where there is none."""
+        module = self.graph.module
+        for number in sorted(self.graph.doomed):
+            block = self.graph.blocks[number]
+            for i in range(block.first, block.last):
+                same = statement(self.book, module, i).same
+                if same is not None and any(is_step(self.book, name.split(" ")[0]) for name in same.operations):
+                    return module.instructions[i]
+        return None
 
     def region(self, cut: Cut) -> Region:
         """The blocks as a region: of each the registers that it reads and writes, and its jump."""
@@ -751,9 +765,9 @@ def _halved(graph: Graph) -> frozenset[str]:
     """The registers that ``mov.b64`` of a function takes apart into two of 32 bits."""
     found = set[str]()
     for block in graph.blocks:
-        for statement in graph.module.instructions[block.first : block.last]:
-            if statement.opcode == "mov.b64":
-                parts = _HALVES.match(graph.module.operands(statement))
+        for one in graph.module.instructions[block.first : block.last]:
+            if one.opcode == "mov.b64":
+                parts = _HALVES.match(graph.module.operands(one))
                 if parts is not None:
                     found.add(parts[1])
     return frozenset(found)

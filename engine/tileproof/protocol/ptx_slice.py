@@ -144,11 +144,6 @@ class _Slicer:
         graph, values = self.graph, self.values
         statements = graph.module.instructions
         starts = {block.first: block.number for block in graph.blocks}
-        aborts = {
-            block.number
-            for block in graph.blocks
-            if any(statements[i].opcode == "trap" and not statements[i].guard for i in range(block.first, block.last))
-        }
         todo = [0]
         while todo:
             number = todo.pop()
@@ -172,7 +167,7 @@ class _Slicer:
                 found = found[::-1]
             if last.guard and len(found) == 2 and (holds := values.holds(block.last - 1)) is not None:
                 found = found[:1] if holds else found[1:]
-            left = tuple(one for one in found if one not in aborts)
+            left = tuple(one for one in found if one not in graph.doomed)
             if len(left) < len(found) and jump != "indexed":
                 self.asserts_zero |= bool(left) and self.compares_with_zero(block.first, last)
                 found = left or found[:1]

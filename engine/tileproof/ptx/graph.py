@@ -7,6 +7,7 @@ is irreducible, and ``Graph.irreducible`` names the jump. A call through a point
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 from tileproof.base.records import dataclass
@@ -158,6 +159,20 @@ class Graph:
         """The blocks that can be reached and end in a trap: something went wrong."""
         last = {number: self.module.instructions[self.blocks[number].last - 1] for number in self._stops}
         return frozenset(number for number, one in last.items() if one.opcode == "trap" and not one.guard)
+
+    @cached_property
+    def doomed(self) -> frozenset[int]:
+        """The blocks that can be reached from which all paths that end, end in a trap."""
+        return frozenset(self._leading_to(self.traps) - self._leading_to(self.ends) if self.traps else ())
+
+    def _leading_to(self, blocks: Iterable[int]) -> set[int]:
+        """The blocks from which a path leads to one of these, themselves among them."""
+        found, todo = set(blocks), list(blocks)
+        while todo:
+            before = self.blocks[todo.pop()].predecessors
+            todo += (one for one in before if one not in found)
+            found.update(before)
+        return found
 
     @cached_property
     def ends(self) -> frozenset[int]:

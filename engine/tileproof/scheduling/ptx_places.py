@@ -67,14 +67,9 @@ class _Maker:
     follow: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        statements = self.graph.module.instructions
-        traps = {
-            block.number
-            for block in self.graph.blocks
-            if any(statements[i].opcode == "trap" and not statements[i].guard for i in range(block.first, block.last))
-        }
+        doomed = self.graph.doomed
         for block in self.graph.blocks:  # no thread of a correct kernel goes to a trap
-            self.follow[block.number] = tuple(one for one in block.successors if one not in traps) or block.successors
+            self.follow[block.number] = tuple(one for one in block.successors if one not in doomed) or block.successors
 
     def region(self, entry: int, blocks: frozenset[int], depth: int = 0) -> tuple[Operation, ...]:
         """The operations of a kernel, or of one turn of a loop; loops inside are one operation each."""
