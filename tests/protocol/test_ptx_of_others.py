@@ -251,7 +251,10 @@ END:
 
 
 def test_what_is_done_before_a_trap_is_no_way_of_a_correct_kernel():
-    assert list(reasons(ASSERTED.format(check="setp.eq.u32 %p3, %r3, 7; @!%p3 bra ARRIVE;"))) == []
+    text = ASSERTED.format(check="setp.eq.u32 %p3, %r3, 7; @!%p3 bra ARRIVE;")
+    assert list(reasons(text)) == []
+    dead = "  trap;\n  mbarrier.arrive.shared::cta.b64 _, [%r2];\n  bra FAIL;\n"  # nobody comes behind a trap
+    assert list(reasons(text.replace("  trap;\n", dead))) == []
 
 
 def test_a_role_each_path_of_which_ends_in_a_trap_is_not_followed():

@@ -29,8 +29,9 @@ _CHEAP = 4  # a run is made before others where so many of it could be
 def larger_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> tuple[list[Run], int | None]:
     """Run loops more often that went around too seldom, and add what only these runs show.
 
-    Roles may go by different integers, of which only one is larger: that threads wait for ever then says nothing. Nor
-    does it where no loop goes around, as with an integer that is taken from another one, or by which one is divided.
+    Roles may go by different integers, of which only one is larger: that threads wait for ever then says nothing. Where
+    no loop goes around, as with an integer that is taken from another one, or by which one is divided, it is no longer
+    run but a short one, and named as such.
 
     Returns:
         the runs that come to their end and have findings of their own, and how often a loop went around that no run
@@ -48,15 +49,18 @@ def larger_runs(study: Study, long: Run, faults: list[ProtocolFault]) -> tuple[l
             break
         if even(one):
             seldom.settle(one, usual)
-        if not (one.hangs and one.certain and _goes_around(study, one)):
+        if not (one.hangs and one.certain):
             continue
+        wrong = next(fault for fault in one.faults if fault.code in DEADLOCKS)
         if study.one_number() or study.alike() or _in_step(study, one):  # no roles that go by different integers
+            if not _goes_around(study, one):
+                study.doubt("short_loops", wrong.operation, turns=0)
+                continue
             known = {key_of(fault) for fault in faults}
             study.shown = one
             faults.extend(fault for fault in one.faults if key_of(fault) not in known)
             break
         if not (size.given or study.loads):
-            wrong = next(fault for fault in one.faults if fault.code in DEADLOCKS)
             study.doubt("loop_turns", wrong.operation, wrong)
     return others.found, min((n for at, n in seldom.loops().items() if at not in seldom.settled), default=None)
 

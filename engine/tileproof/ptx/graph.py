@@ -161,9 +161,16 @@ class Graph:
         return frozenset(number for number, one in last.items() if one.opcode == "trap" and not one.guard)
 
     @cached_property
+    def ends(self) -> frozenset[int]:
+        """The blocks that can be reached in which threads end otherwise."""
+        return frozenset(self._stops) - self.traps
+
+    @cached_property
     def doomed(self) -> frozenset[int]:
         """The blocks that can be reached from which all paths that end, end in a trap."""
-        return frozenset(self._leading_to(self.traps) - self._leading_to(self.ends) if self.traps else ())
+        if not self.traps:
+            return frozenset()
+        return frozenset(self.order) & self._leading_to(self.traps) - self._leading_to(self.ends)
 
     def _leading_to(self, blocks: Iterable[int]) -> set[int]:
         """The blocks from which a path leads to one of these, themselves among them."""
@@ -173,11 +180,6 @@ class Graph:
             todo += (one for one in before if one not in found)
             found.update(before)
         return found
-
-    @cached_property
-    def ends(self) -> frozenset[int]:
-        """The blocks that can be reached in which threads end otherwise."""
-        return frozenset(self._stops) - self.traps
 
     @property
     def _stops(self) -> list[int]:
