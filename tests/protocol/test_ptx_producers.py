@@ -818,6 +818,65 @@ OTHERS:
     assert {one.code for one in tileproof.check(stored).diagnostics} == {"PR107", "PR134"}
 
 
+# The second warp arrives at the barrier of the cluster and has nothing else to do (ThunderKittens, GEMMs of sm_100a).
+LEAVING = """.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry leaving()
+.reqntid 64, 1, 1
+.explicitcluster
+.reqnctapercluster 2, 1, 1
+{
+  .reg .pred %p<4>; .reg .b32 %r<8>;
+  .shared .align 8 .b64 bar;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, bar;
+  setp.ne.s32 %p1, %r1, 0;
+  @%p1 bra ARRIVE;
+  mbarrier.init.shared::cta.b64 [%r2], 2;
+  fence.mbarrier_init.release.cluster;
+ARRIVE:
+  barrier.cluster.arrive.release.aligned;
+  setp.ge.u32 %p2, %r1, 32;
+  @%p2 bra LEAVE;
+  barrier.cluster.wait.acquire;
+  @%p1 ret;
+  mov.b32 %r3, 0;
+  mapa.shared::cluster.u32 %r4, %r2, %r3;
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r4];
+  mov.b32 %r3, 1;
+  mapa.shared::cluster.u32 %r4, %r2, %r3;
+  mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r4];
+WAIT:
+  mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p3, [%r2], 0;
+  @!%p3 bra WAIT;
+  ret;
+LEAVE:
+  ret;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("edits", "codes"),
+    [
+        ([], set()),
+        ([("LEAVE:\n", "LEAVE:\n  mbarrier.test_wait.parity.shared::cta.b64 %p3, [%r2], 0;\n")], {"PR134"}),
+        ([("  barrier.cluster.wait.acquire;\n", "  ret;\n")], {"PR134"}),
+    ],
+    ids=["nothing", "something", "nobody waits"],
+)
+def test_threads_that_have_nothing_to_do_need_no_cluster_wait_of_their_own(
+    edits: list[tuple[str, str]], codes: set[str]
+):
+    text = LEAVING
+    for before, after in edits:
+        assert text.count(before) == 1
+        text = text.replace(before, after)
+    assert codes <= {one.code for one in tileproof.check(text).diagnostics}
+    assert codes or not tileproof.check(text).diagnostics
+
+
 def test_barriers_that_are_initialised_again_together_are_one_finding():
     first, *others = [one for one in tileproof.check(AGAIN).diagnostics if one.code == "PR129"]
     assert first.message.startswith("barrier full[0] of ring 'smem' (3 stages) is initialised again")

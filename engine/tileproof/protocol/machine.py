@@ -52,6 +52,7 @@ _ARGUMENT = 2  # the arguments of the kernel, apart from other terms
 _MOVED = ("offset", "element", "slice")  # of a pointer or tensor: each thread may have its own
 _IN_TENSOR_MEMORY = {"tmem_load", "tmem_store", "raw_tmem_copy", "raw_mma"}  # steps to which it is given as a pointer
 _POINTER = "ptr<"
+_UNORDERED = {"cluster_arrive", "cluster_wait", "registers", "finish"}  # need no order among the CTAs of a cluster
 _WAITS = {"wait", "peek", "block", "cta_barrier", "cta_arrive"}  # roles wait at different phases and barriers
 Missed: TypeAlias = "Callable[[ThreadSet, Sequence[Agent], int, Callable[[int], bool]], None]"
 _Computed: TypeAlias = "tuple[list[Value], Sequence[Value]]"  # of which values, and what
@@ -426,6 +427,8 @@ class Machine:
                 if isinstance(held, Address) and not held.memory.serial:
                     values[slot] = self.placed(thread_set, held)
             name = instruction.effect.name
+            if thread_set.arrived is not None and name not in _UNORDERED and not instruction.effect.pure:
+                self.cluster.acted.update((thread_set.cta, thread) for thread in thread_set.threads)
             if name in _WAITS:
                 for slot in instruction.inputs[:2]:
                     held = values[slot]

@@ -486,6 +486,9 @@ class ClusterBarrier:
         ended: what those know that have ended: they count as arrived in each phase from then on.
         used: whether any thread arrived there.
         met: the CTAs of which a thread has waited for one of its phases: all CTAs have started then.
+        waited: the phases that threads of a CTA have waited for.
+        acted: threads, with their CTA, that have done something since they arrived and have not waited yet.
+        left: arrivals of threads that ended without a wait and had done nothing since, by their CTA and phase.
     """
 
     threads: int = 0
@@ -495,6 +498,9 @@ class ClusterBarrier:
     ended: Clock = field(default_factory=Clock)
     used: bool = False
     met: set[int] = field(default_factory=set)
+    waited: set[tuple[int, int]] = field(default_factory=set)
+    acted: set[tuple[int, int]] = field(default_factory=set)
+    left: dict[tuple[int, int], Operation] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

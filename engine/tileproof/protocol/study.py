@@ -18,6 +18,7 @@ from tileproof.protocol.actions import Action
 from tileproof.protocol.actions.exits import left_early
 from tileproof.protocol.actions.multiply import parted_warpgroups
 from tileproof.protocol.actions.registers import warpgroups
+from tileproof.protocol.actions.rendezvous import left_unwaited
 from tileproof.protocol.actions.tensor_memory import halves_missing
 from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
@@ -225,6 +226,7 @@ class Study:
             unwritten_operands(machine)
             register_budget(machine)
             unwritten(machine)
+            left_unwaited(machine)
             left_early(machine)
             halves_missing(machine)
             warpgroups(machine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tileproof.protocol.actions.base import Action, registrar
 from tileproof.protocol.actions.exits import ended
 from tileproof.protocol.actions.groups import uncommitted
-from tileproof.protocol.actions.rendezvous import leaves, unwaited
+from tileproof.protocol.actions.rendezvous import ended_unwaited, leaves
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.warps import Queue, ThreadSet
@@ -39,7 +39,7 @@ def _finish(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -
     if bulk is not None:
         _bulk_left(machine, bulk)
     if thread_set.arrived is not None:
-        unwaited(machine, thread_set.arrived)
+        ended_unwaited(machine, thread_set, thread_set.arrived)
     ended(machine, thread_set)
     leaves(machine, thread_set)
     return thread_set.place

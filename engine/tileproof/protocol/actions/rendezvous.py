@@ -254,6 +254,7 @@ def _cluster_arrive(machine: Machine, thread_set: ThreadSet, instruction: Instru
     if thread_set.arrived is not None:
         unwaited(machine, thread_set.arrived)
     thread_set.arrived = instruction.operation
+    held.acted.difference_update((thread_set.cta, thread) for thread in thread_set.threads)
     thread_set.values[0] = held.phase
     _complete(machine)
     return thread_set.place + 1
@@ -283,6 +284,25 @@ def leaves(machine: Machine, thread_set: ThreadSet) -> None:
     _complete(machine)
 
 
+def ended_unwaited(machine: Machine, thread_set: ThreadSet, arrival: Operation) -> None:
+    """Threads have ended after an arrival at the cluster barrier that they have not waited for.
+
+    Where they did nothing since it is enough that others of their CTA wait for the phase, which keep its shared memory.
+    """
+    held, phase = machine.cluster, thread_set.values[0]
+    if not isinstance(phase, int) or any((thread_set.cta, thread) in held.acted for thread in thread_set.threads):
+        unwaited(machine, arrival)
+    else:
+        held.left.setdefault((thread_set.cta, phase), arrival)
+
+
+def left_unwaited(machine: Machine) -> None:
+    """Report arrivals of threads that ended, of phases that no thread of their CTA waited for."""
+    for which, arrival in machine.cluster.left.items():
+        if which not in machine.cluster.waited:
+            unwaited(machine, arrival)
+
+
 def unwaited(machine: Machine, arrival: Operation) -> None:
     """Report an arrival at the cluster barrier that no wait follows."""
     machine.report("PR134", "here", arrival)
@@ -300,6 +320,7 @@ def _cluster_wait(machine: Machine, thread_set: ThreadSet, instruction: Instruct
         thread_set.blocked = OnCluster()
         return WAITS
     held.met.add(thread_set.cta)
+    held.waited.add((thread_set.cta, mine))
     thread_set.clock.join(held.done)
     thread_set.version += 1
     thread_set.arrived = None
