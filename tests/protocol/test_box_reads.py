@@ -233,6 +233,13 @@ def test_fewer_bytes_than_wgmma_read_are_an_error(expected: int, codes: set[str]
     assert (found(text), reasons(text)) == (codes, [])
 
 
+@pytest.mark.parametrize(("by", "codes"), [(6, set()), (64 + 6, {"PR111"}), (64 * 4 + 6, {"PR111"})])
+def test_a_descriptor_that_begins_some_rows_too_late_reads_of_the_next_stage(by: int, codes: set[str]):
+    """Eight rows of 128 bytes, or 32: another phase of another barrier says that they are there."""
+    assert "add.s64 %rd5, %rd4, 6;" in MULTIPLIED
+    assert found(MULTIPLIED.replace("add.s64 %rd5, %rd4, 6;", f"add.s64 %rd5, %rd4, {by};")) == codes
+
+
 # Scale factors: 32 rows of 16 bytes, which tcgen05.cp brings to the lanes of all warps.
 SCALES = """.version 8.7
 .target sm_100a
@@ -322,6 +329,20 @@ def test_a_descriptor_whose_strides_are_not_known_says_nothing():
 
 
 OPERANDS = (PTX / "two_operands.ptx").read_text()
+
+
+def test_an_mma_that_adds_is_issued_by_one_thread():
+    """By all lanes of the warp each product is added 32 times; where none adds all write the same."""
+    lanes = edited(
+        OPERANDS,
+        ("  @%p1 bra DONE;\n  mov.b64 %rd1, a;", "  @%p2 bra DONE;\n  @%p1 bra WAIT_A;\n  mov.b64 %rd1, a;"),
+        ("  tcgen05.commit", "  @!%p1 tcgen05.commit"),
+    )
+    (one,) = tileproof.check(lanes).diagnostics
+    assert (one.code, len(one.related)) == ("PR192", 2)
+    assert "32 threads issue this MMA" in one.message
+    assert found(lanes.replace("  tcgen05.mma", "  @!%p1 tcgen05.mma")) == set()
+    assert found(lanes.replace("mov.pred %p5, -1;", "mov.pred %p5, 0;")) == set()
 
 
 @pytest.mark.parametrize(

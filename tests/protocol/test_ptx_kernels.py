@@ -294,6 +294,43 @@ def test_bytes_of_a_barrier_that_is_initialised_again(wrong: int):
     )
 
 
+_OTHER = (
+    "  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd4, {%r5, %r5}], [%r3];\n"
+)
+TWO_MAPS = (
+    AGAIN.replace("map[128],", "map[128], .param .align 64 .b8 second[128],")
+    .replace(
+        "cvta.param.u64 %rd2, %rd1;\n",
+        "cvta.param.u64 %rd2, %rd1;\n  mov.b64 %rd3, second;\n  cvta.param.u64 %rd4, %rd3;\n",
+    )
+    .replace("complete_tx::bytes [%r2]", "complete_tx::bytes [%r2+4096]")
+)
+
+
+@pytest.mark.parametrize(
+    ("both", "wrong", "said"),
+    [
+        ((0, 1, 2), None, None),
+        ((1, 2), 0, "its copies and others together deliver 4096"),
+        ((0, 2), 1, "its copies and others together deliver 4096"),
+        ((1,), 1, "some of its copies alone deliver 4096"),
+        ((), None, None),
+    ],
+)
+def test_phases_that_expect_the_same_of_fewer_copies(both: tuple[int, ...], wrong: int | None, said: str | None):
+    """Whatever the boxes of two tensor maps are, one alone is less than both."""
+    text = re.sub(r"BYTES\d", "4096", TWO_MAPS)
+    parts = re.split(r"(?=WAIT\d:)", text)
+    text = "".join(part + (_OTHER if at in both else "") for at, part in enumerate(parts[:-1])) + parts[-1]
+    errors = [one for one in tileproof.check(text).diagnostics if one.severity.value == "error"]
+    if wrong is None:
+        assert errors == []
+        return
+    (one,) = errors
+    assert one.code == "PR138" and "expects 4096 bytes: elsewhere" in one.message and str(said) in one.message
+    assert text[: one.span.start].count("expect_tx") == wrong
+
+
 def test_a_ring_that_is_not_released_hangs_in_long_loops():
     assert found(RING.replace("  mbarrier.arrive.shared::cta.b64 _, [%r21+16];\n", "")) == {"PR126"}
 
@@ -1497,6 +1534,28 @@ def test_a_copy_is_issued_by_as_many_threads_as_expect_its_bytes():
     assert "PR185" not in found(lanes.replace("  @%p3 mbarrier.arrive.expect", "  mbarrier.arrive.expect"))
     own = "  and.b32 %r28, %r1, 31;\n  shl.b32 %r28, %r28, 7;\n  add.s32 %r14, %r14, %r28;\n"  # a row for each lane
     assert found(lanes.replace("  cp.async.bulk", f"{own}  cp.async.bulk")) == set()
+
+
+def test_a_try_wait_at_another_barrier_than_the_wait_behind_it():
+    """It succeeds once the other stage is there, and the wait for this one is skipped; the two need not come in order."""
+    wait = "  {\n  .reg .pred done;\n  AGAIN:\n  mbarrier.try_wait.parity.shared::cta.b64 done, [%r21], %r7;"
+    over = "  OVER:\n  }\n  shl.b32 %r22"
+    assert RING.count(wait) == RING.count(over) == 1
+    tried = "  mbarrier.try_wait.parity.shared::cta.b64 %p8, [%r21], %r7;\n  @%p8 bra THERE;\n"
+    text = RING.replace(wait, tried + wait).replace(over, over.replace("  shl", "THERE:\n  shl"))
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert (kernel.executed, kernel.reasons, found(text)) == (kernel.steps, (), set())
+    other = "  xor.b32 %r29, %r20, 8;\n  add.s32 %r29, %r3, %r29;\n" + tried.replace("[%r21]", "[%r29]")
+    assert found(text.replace(tried, other)) >= {"PR111"}
+
+
+def test_a_copy_by_all_threads_is_found_on_a_barrier_that_is_invalidated():
+    (copy,) = re.findall(r"  cp\.async\.bulk.*\n", _AGAIN)
+    text = re.sub(r"BYTES\d", "4096", AGAIN)
+    (line,) = set(re.findall(r"  cp\.async\.bulk.*\n", text))
+    assert found(text) == set() and copy.format() == line
+    by_all = text.replace(line, "", 1).replace("WAIT0:\n  bar.sync 0;\n", f"WAIT0:\n  bar.sync 0;\n{line}")
+    assert found(by_all) == {"PR185"}
 
 
 def test_no_warp_is_sent_where_a_store_goes_to_one_of_two_other_places():

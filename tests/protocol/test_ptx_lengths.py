@@ -986,3 +986,102 @@ def test_few_ctas_that_wait_for_ever_do_so_with_integers_that_lead_to_more_steps
     given = (), ((5, 1920),), ((5, 960),)
     assert [size.given for size in hung(Extents(3, 4, grid=1), *given)[-2:]] == [((5, 1920),), ((5, 960),)]
     assert all(not size.given for size in hung(Extents(3, 4), *given))
+
+
+# Each CTA has as many tiles as it has of 132; it loads the first piece of the next tile while it reads the last of this one.
+LOAD = """  @%p1 bra ISSUED_WHERE;
+  add.s32 %r15, %r12, 1;
+  and.b32 %r15, %r15, 1;
+  mad.lo.s32 %r16, %r15, 8, %r3;
+  mad.lo.s32 %r17, %r15, 4096, %r2;
+  mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r16], 4096;
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r17], [%rd2, {%r20, %r20}], [%r16];
+ISSUED_WHERE:
+"""
+TAKE = """  and.b32 %r18, %r12, 1;
+  shr.u32 %r19, %r12, 1;
+  and.b32 %r19, %r19, 1;
+  mad.lo.s32 %r21, %r18, 8, %r3;
+  mad.lo.s32 %r22, %r18, 4096, %r2;
+  mad.lo.s32 %r22, %r1, 4, %r22;
+WAIT_WHERE:
+  mbarrier.try_wait.parity.shared::cta.b64 %p6, [%r21], %r19;
+  @!%p6 bra WAIT_WHERE;
+  ld.shared.b32 %r23, [%r22];
+  bar.sync 0;
+  add.s32 %r12, %r12, 1;
+"""
+PERSISTENT = (
+    HEAD.replace("sm_100a", "sm_90a")
+    + """.visible .entry persistent(.param .align 64 .b8 map[128], .param .u32 rows, .param .u32 columns, .param .u32 depth)
+.reqntid 32, 1, 1
+{
+  .reg .pred %p<10>; .reg .b32 %r<40>; .reg .b64 %rd<4>;
+  .shared .align 128 .b8 tile[8192];
+  .shared .align 8 .b8 full[16];
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, tile;
+  mov.b32 %r3, full;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  setp.ne.s32 %p1, %r1, 0;
+  ld.param.u32 %r4, [rows];
+  add.s32 %r4, %r4, 127;
+  shr.u32 %r4, %r4, 7;
+  ld.param.u32 %r5, [columns];
+  add.s32 %r5, %r5, 255;
+  shr.u32 %r5, %r5, 8;
+  mul.lo.s32 %r6, %r4, %r5;
+  mov.u32 %r7, %nctaid.x;
+  mov.u32 %r8, %ctaid.x;
+  add.s32 %r9, %r6, %r7;
+  not.b32 %r10, %r8;
+  add.s32 %r9, %r9, %r10;
+  div.s32 %r9, %r9, %r7;
+  ld.param.u32 %r11, [depth];
+  add.s32 %r11, %r11, 63;
+  shr.u32 %r11, %r11, 6;
+  @%p1 bra READY;
+  mbarrier.init.shared::cta.b64 [%r3], 1;
+  mbarrier.init.shared::cta.b64 [%r3+8], 1;
+  fence.mbarrier_init.release.cluster;
+READY:
+  bar.sync 0;
+  mov.b32 %r12, -1;
+  mov.b32 %r13, 0;
+  mov.b32 %r20, 0;
+  setp.lt.s32 %p2, %r9, 1;
+  @%p2 bra END;
+"""
+    + LOAD.replace("WHERE", "FIRST")
+    + """  add.s32 %r12, %r12, 1;
+TILE:
+  mov.b32 %r14, 1;
+DEPTH:
+  setp.ge.s32 %p3, %r14, %r11;
+  @%p3 bra LAST;
+"""
+    + (LOAD + TAKE).replace("WHERE", "DEPTH")
+    + """  add.s32 %r14, %r14, 1;
+  bra DEPTH;
+LAST:
+  add.s32 %r13, %r13, 1;
+  setp.ge.s32 %p4, %r13, %r9;
+  @%p4 bra NONE;
+"""
+    + LOAD.replace("WHERE", "NEXT")
+    + "NONE:\n"
+    + TAKE.replace("WHERE", "LAST")
+    + "  setp.lt.s32 %p5, %r13, %r9;\n  @%p5 bra TILE;\nEND:\n  ret;\n}\n"
+)
+
+
+def test_a_second_tile_is_followed_where_each_of_many_ctas_has_one():
+    """132 CTAs have 120 tiles of 1920 rows and columns: what is done for a next tile only one CTA of few does."""
+    verified(PERSISTENT)
+    at = PERSISTENT.index("  cp.async.bulk", PERSISTENT.index("bra ISSUED_NEXT"))
+    without = PERSISTENT[:at] + PERSISTENT[PERSISTENT.index("\n", at) + 1 :]
+    report = tileproof.check(without)
+    (kernel,) = report.files[0].kernels
+    assert kernel.status == "partly"
+    assert "PR124 may be here" in report.diagnostics[0].message

@@ -207,6 +207,57 @@ END:
 """
 )
 
+# Four of eight warps each store a tile of their own, which they write in two pieces; one of two places in turn.
+OWN_TILES = (
+    HEAD
+    + """.visible .entry own_tiles(.param .align 64 .b8 map[128])
+.reqntid 256, 1, 1
+{
+  .reg .pred %p<5>; .reg .b32 %r<14>; .reg .b64 %rd<3>;
+  mov.u32 %r1, %tid.x;
+  mov.b32 %r2, smem;
+  shr.u32 %r3, %r1, 5;
+  and.b32 %r6, %r1, 31;
+  setp.ge.u32 %p1, %r3, 4;
+  setp.ne.s32 %p2, %r6, 0;
+  shl.b32 %r4, %r3, 10;
+  add.s32 %r5, %r2, %r4;
+  shl.b32 %r7, %r6, 4;
+  mov.b64 %rd1, map;
+  cvta.param.u64 %rd2, %rd1;
+  mov.b32 %r10, 0;
+  @%p1 bra END;
+TURN:
+  and.b32 %r11, %r10, 1;
+  shl.b32 %r12, %r11, 9;
+  add.s32 %r9, %r5, %r12;
+  add.s32 %r8, %r9, %r7;
+  @%p2 bra FREE;
+  cp.async.bulk.wait_group.read 1;
+FREE:
+  bar.warp.sync -1;
+  st.shared.v2.b32 [%r8], {%r1, %r1};
+  st.shared.v2.b32 [%r8+8], {%r1, %r1};
+  fence.proxy.async.shared::cta;
+  bar.warp.sync -1;
+  @%p2 bra STORED;
+  setp.eq.s32 %p3, %r11, 2;
+  @%p3 bra COMMIT;
+  cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%rd2, {%r4, %r10}], [%r9];
+COMMIT:
+  cp.async.bulk.commit_group;
+STORED:
+  add.s32 %r10, %r10, 1;
+  setp.lt.s32 %p4, %r10, 6;
+  @%p4 bra TURN;
+  @%p2 bra END;
+  cp.async.bulk.wait_group.read 0;
+END:
+  ret;
+}
+"""
+)
+
 # One CTA of a pair has a barrier, and counts there what a copy brings to both.
 COUNTED_BY_ONE = (
     HEAD
@@ -1018,6 +1069,13 @@ MISTAKES = {
     ),
     "memory is filled while wgmma reads it": (REFILLED, "aligned 0;\n  add", "aligned 1;\n  add", {"PR112"}),
     "a wgmma reads what other warps wrote": (REUSED, "  bar.sync 0;\n", "", {"PR111"}),
+    "a piece of its own tile behind the fence": (
+        OWN_TILES,
+        "  st.shared.v2.b32 [%r8+8], {%r1, %r1};\n  fence.proxy.async.shared::cta;\n",
+        "  fence.proxy.async.shared::cta;\n  st.shared.v2.b32 [%r8+8], {%r1, %r1};\n",
+        {"PR110"},
+    ),
+    "a store that the next but one overwrites": (OWN_TILES, "wait_group.read 1;", "wait_group.read 2;", {"PR112"}),
     "halves without a barrier": (HALVES, "  bar.sync %r9, 128;\n", "", {"PR111"}),
     "the barrier of the other CTA": (COUNTED_BY_ONE, "mov.b32 %r5, 0;", "mov.b32 %r5, 1;", {"PR120", "PR124"}),
     "a phase that is never complete": (ONE_MORE, "[%r2], 33;", "[%r2], 34;", {"PR125"}),
@@ -1076,6 +1134,10 @@ RIGHT = {
     "behind": BEHIND,
     "reused": REUSED,
     "halves": HALVES,
+    "own tiles": OWN_TILES,
+    "own tiles, of which some are not stored": OWN_TILES.replace(
+        "setp.eq.s32 %p3, %r11, 2;", "setp.eq.s32 %p3, %r11, 1;"
+    ),
     "handed": HANDED,
     "among others": AMONG_OTHERS,
     "backward": BACKWARD,

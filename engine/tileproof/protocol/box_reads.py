@@ -143,12 +143,17 @@ class BoxReads:
     def sizes(self, phases: Iterable[Delivery], room: Mapping[object, int]) -> dict[object, int]:
         """How many bytes boxes have, by what those of one size have in common, as far as that is known.
 
-        Where just what a phase expects is read of its boxes, each has what is read of it.
+        Where just what a phase expects is read of its boxes, each has what is read of it; where they have just as much
+        room, each fills its own.
         """
         found: dict[object, set[int]] = {}
         for phase in phases:
             sizes = self._of_boxes(phase, room)
-            if sizes is None or phase.late or phase.supposed or sum(sizes) != phase.bytes:
+            if sizes is None or phase.late or phase.supposed:
+                continue
+            if sum(sizes) != phase.bytes:
+                sizes = [room.get(box.alike, _FAR) for box in phase.boxes]
+            if sum(sizes) != phase.bytes:
                 continue
             for box, size in zip(phase.boxes, sizes, strict=True):
                 found.setdefault(box.alike, set()).add(size)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from itertools import permutations
+from typing import TypeAlias
 
 from tileproof.base.diagnostic import Severity
 from tileproof.dialects.operations import Operations
@@ -17,6 +19,7 @@ from tileproof.protocol.machine import Machine
 from tileproof.protocol.state import Barrier, Delivery
 from tileproof.protocol.warps import Awaited, BarrierKey, OnMbarrier, OnRegisters
 
+_Maps: TypeAlias = "tuple[tuple[object, int], ...]"  # how many boxes of each tensor map
 _MULTIPLYING = ("raw_mma", "raw_wgmma")
 _WRITING = ("async_load", "write", "matrix_store")  # steps that write shared memory where one of their operands says
 
@@ -139,7 +142,7 @@ def wrong_bytes(machine: Machine) -> None:
     Of phases of the same copies it is those that are wrong which expect what fewer of them do.
     """
     room, said = machine.deliveries.room, set[int]()
-    alike: dict[tuple[tuple[object, int], ...], list[tuple[BarrierKey, Delivery]]] = {}
+    alike: dict[_Maps, list[tuple[BarrierKey, Delivery]]] = {}
     for (key, *_), phase in machine.deliveries.phases.items():
         if not (phase.late or machine.taint.covers(key) or any(box.map is None for box in phase.boxes)):
             maps = tuple(sorted(Counter(box.map for box in phase.boxes).items(), key=repr))
@@ -161,6 +164,39 @@ def wrong_bytes(machine: Machine) -> None:
             else:
                 continue
             said.add(id(at))
+    if not said:
+        _other_copies(machine, alike)
+
+
+def _other_copies(machine: Machine, alike: Mapping[_Maps, Sequence[tuple[BarrierKey, Delivery]]]) -> None:
+    """Report phases that expect as many bytes as others that have more copies, or those others if they are fewer.
+
+    All copies are issued by the same warps: roles that go by different integers may have come to different ends.
+    """
+    for (few, found), (more, others) in permutations(alike.items(), 2):
+        lacking = Counter(dict(more)) - Counter(dict(few))
+        small, large = (_usual([phase for _, phase in phases]) for phases in (found, others))
+        if not Counter(dict(few)) < Counter(dict(more)) or small.bytes < large.bytes:
+            continue
+        mine = {issuer for box in small.boxes for issuer in box.issuers}
+        if (
+            small.supposed
+            or large.supposed
+            or small.known != large.known
+            or not all(mine.issuperset(box.issuers) for box in large.boxes if box.map in lacking)
+        ):
+            continue
+        times = [len({id(phase.operation) for _, phase in phases}) for phases in (found, others)]
+        lacks = times[0] <= times[1]
+        wrong, right = (small, large) if lacks else (large, small)
+        name = barrier_name(machine, next(key for key, phase in (*found, *others) if phase is wrong))
+        places = (("other", right.operation),)
+        expected, other = wrong.bytes + wrong.known, right.bytes + right.known
+        if lacks:
+            machine.report("PR138", "fewer", wrong.operation, at=places, barrier=name, expected=expected, other=other)
+        else:
+            machine.report("PR138", "more", wrong.operation, at=places, barrier=name, expected=expected, other=other)
+        return
 
 
 def _usual(phases: Sequence[Delivery]) -> Delivery:
@@ -203,11 +239,20 @@ def copied_several_times(machine: Machine) -> None:
     """
     several, undecided = machine.deliveries.several, machine.coverage.undecided
     guards = guards_of(machine.program.code) if several else []
+    barriers = {**machine.invalidated, **machine.barriers}
     for operation, place, key, threads in several.values():
-        announcers = machine.barriers[key].announcers if key in machine.barriers else threads
+        announcers = barriers[key].announcers if key in barriers else threads
         if announcers < threads and undecided.isdisjoint(around(guards, place)):
             name = barrier_name(machine, key)
             machine.report("PR185", "here", operation, threads=threads, barrier=name, announcers=announcers)
+
+
+def added_several_times(machine: Machine) -> None:
+    """Report MMAs that add to their accumulator as often as threads issue them; not where only data decide which do."""
+    guards = guards_of(machine.program.code) if machine.repeated else []
+    for operation, place, threads in machine.repeated.values():
+        if machine.coverage.undecided.isdisjoint(around(guards, place)):
+            machine.report("PR192", "here", operation, threads=threads)
 
 
 def missed_phases(machine: Machine) -> None:

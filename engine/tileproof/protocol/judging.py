@@ -48,6 +48,7 @@ from tileproof.protocol.lengths import (
     short_runs,
     unlike_runs,
     wide_runs,
+    with_all_tiles,
     without_turns,
 )
 from tileproof.protocol.machine import Machine
@@ -90,7 +91,7 @@ def conclude(study: Study) -> Outcome:
         first = long = study.judged = meant
         study.reached.add(long.machine)
         faults = [*_certain(study, first, long)]
-    if long.machine.misled and long.calm:
+    if long.calm:
         faults += _misled(study, long)
     bound: int | None = None
     if study.open_loops():
@@ -100,14 +101,15 @@ def conclude(study: Study) -> Outcome:
     wide: list[Run] = []
     if together:
         others = wide_runs(study, long, faults)
-        wide = [*others.found, *few_ctas(study, long, faults)]
+        wide = few_ctas(study, long, faults)
         larger, seldom = larger_runs(study, long, faults)
         unlike_runs(study, long, faults)
         grouped_run(study, long, faults)
         chosen_runs(study, long, faults)
         _led(study, long, faults)
+        with_all_tiles(study, long, others)
         others.doubt()
-        wide += larger
+        wide += [*others.found, *larger]
         of_round_lengths(study, (long, *wide), faults)
         bound = bound if bound is None or seldom is None else min(bound, seldom)
     elif long.calm and not study.ptx:
@@ -453,10 +455,16 @@ def _literal_number(study: Study, fault: ProtocolFault) -> bool:
 
 
 def _misled(study: Study, long: Run) -> Iterator[ProtocolFault]:
-    """What goes wrong where a try_wait for another phase than the wait after it succeeds, which is skipped then."""
+    """What goes wrong where a try_wait for another phase than the wait after it succeeds, which is skipped then.
+
+    One at another barrier says that a phase is over which is none that the threads need.
+    """
     machine = long.machine
-    one = study.run(machine.shape.extents, machine.shape.extent, machine.tiles, eager=machine.misled)
-    yield from (fault for fault in one.faults if fault.code in HAZARDS)
+    usual = machine.shape.extents, machine.shape.extent, machine.tiles
+    if machine.misled:
+        yield from (one for one in study.run(*usual, eager=machine.misled).faults if one.code in HAZARDS)
+    if machine.astray:
+        yield from (one for one in study.run(*usual, telling=machine.astray).faults if one.code in HAZARDS)
 
 
 def _seek_steps(study: Study, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:

@@ -611,16 +611,8 @@ def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
     """
     if not study.ptx or not used_seldom(study) or not _counts_ctas(study):
         return []
-    executed, budget = long.machine.coverage.executed, study.share("trial", long.machine)
-    ran = {one.steps: one.recipe for one in study.ran if not one.recipe.forced and one.executed >= executed}
-    known = {key_of(fault) for fault in faults}
-    sizes: dict[Size, None] = {}
-    for _, recipe in sorted(ran.items(), key=lambda one: one[0]):
-        # Tiles that the CTAs of a cluster share come to whole clusters.
-        tiles = -(-recipe.extents.argument // study.shape.ctas) * study.shape.ctas
-        extents = replace(in_first_cluster(recipe.extents), argument=tiles)
-        sizes.setdefault((extents, recipe.turns, recipe.tiles))
-    for extents, turns, tiles in [*sizes][:_FEWER]:
+    budget, known = study.share("trial", long.machine), {key_of(fault) for fault in faults}
+    for extents, turns, tiles in _in_one_cluster(study, long):
         if budget <= 0 or not used_seldom(study):
             break
         one = study.run(extents, turns, tiles, budget=budget)
@@ -643,6 +635,31 @@ def few_ctas(study: Study, long: Run, faults: list[ProtocolFault]) -> list[Run]:
             faults += new
             return [one]
     return []
+
+
+def with_all_tiles(study: Study, long: Run, others: Others) -> None:
+    """Run a grid of one cluster, which has all tiles, where steps are missing: of many clusters each has one tile."""
+    if not missing(study) or not _counts_ctas(study):
+        return
+    budget = study.share("trial", long.machine)
+    for extents, turns, tiles in _in_one_cluster(study, long):
+        one = study.run(extents, turns, tiles, budget=budget)
+        budget -= one.machine.steps
+        if budget <= 0 or not others.take(one) or not missing(study):
+            break
+
+
+def _in_one_cluster(study: Study, long: Run) -> list[Size]:
+    """The same as in the smallest runs that do what the long one does, each in a grid of one cluster."""
+    executed = long.machine.coverage.executed
+    ran = {one.steps: one.recipe for one in study.ran if not one.recipe.forced and one.executed >= executed}
+    sizes: dict[Size, None] = {}
+    for _, recipe in sorted(ran.items(), key=lambda one: one[0]):
+        # Tiles that the CTAs of a cluster share come to whole clusters.
+        tiles = -(-recipe.extents.argument // study.shape.ctas) * study.shape.ctas
+        extents = replace(in_first_cluster(recipe.extents), argument=tiles)
+        sizes.setdefault((extents, recipe.turns, recipe.tiles))
+    return [*sizes][:_FEWER]
 
 
 def of_round_lengths(study: Study, runs: Sequence[Run], faults: list[ProtocolFault]) -> None:

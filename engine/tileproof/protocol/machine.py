@@ -126,6 +126,9 @@ class Machine:
         tried: which parity threads last tried at a barrier, and by which operation, by CTA and first warp.
         misled: the operations, by ``id``, that tried another parity than the wait after them.
         eager: those of them that succeed; any other try_wait fails, so that the wait after it is verified.
+        pending: the last operation, by ``id``, that tried barriers, and which, by CTA and first warp, up to their next
+            wait; ``astray``: those behind which that was at another barrier.
+        telling: those of them that come when the phase is over, and succeed.
         beyond: whether threads named a CTA that the cluster does not have.
         settled: the terms of conditions by which loops ended: they do not hold, whoever asks.
         asked: how often each CTA asked for the work of another one.
@@ -141,6 +144,7 @@ class Machine:
         writers: the instructions that give each slot a value, once that was asked (``by_role``).
         spans: where operations access memory, by ``id``, of those of which that is wanted.
         multiplied: how often each warp executed a wgmma, by ``id`` of the operation, then by CTA and warp.
+        repeated: MMAs that add and that several threads issued at once, by ``id``: with their place, and how many.
     """
 
     program: Program
@@ -209,6 +213,9 @@ class Machine:
     tried: dict[tuple[int, int, BarrierKey], tuple[bool, Operation]] = field(default_factory=dict)
     misled: set[int] = field(default_factory=set)
     eager: Set[int] = frozenset()
+    pending: dict[tuple[int, int], tuple[int, frozenset[BarrierKey]]] = field(default_factory=dict)
+    astray: set[int] = field(default_factory=set)
+    telling: Set[int] = frozenset()
     beyond: bool = False
     settled: set[int] = field(default_factory=set)
     asked: dict[int, int] = field(default_factory=dict)
@@ -223,6 +230,7 @@ class Machine:
     writers: Writers | None = None
     spans: Mapping[int, set[Span]] = field(default_factory=dict)
     multiplied: dict[int, tuple[Operation, Counter[tuple[int, int]]]] = field(default_factory=dict)
+    repeated: dict[int, tuple[Operation, int, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.most = self.most or limit(self.book, "run_steps")

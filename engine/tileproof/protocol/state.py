@@ -90,12 +90,14 @@ class Box:
         map: what stands for its tensor map, whose boxes are all of one size; None where that is not known.
         cta, where: what it writes.
         operation: what copies it.
+        issuers: the CTA and warps that issue it.
     """
 
     map: object
     cta: int
     where: Address | None
     operation: Operation
+    issuers: tuple[tuple[int, int], ...] = ()
 
     @property
     def alike(self) -> object:
@@ -191,10 +193,16 @@ class Stores:
     Attributes:
         starts: the first bytes of what they read, by CTA and serial number of the allocation.
         sizes: how many bytes they read as an earlier run shows, by serial number and first byte.
+        fences: when each warp of a CTA executed its last two fences of the async proxy.
+        most: the bytes of a tile that warps store themselves which were written without a gap between two such fences,
+            the least of its stores. ``times``: how many of these that was asked of.
     """
 
     sizes: Mapping[tuple[int, int], int] = field(default_factory=dict)
     starts: dict[tuple[int, int], set[int]] = field(default_factory=dict)
+    fences: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    most: dict[tuple[int, int], int] = field(default_factory=dict)
+    times: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

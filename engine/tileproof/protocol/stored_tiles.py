@@ -3,8 +3,9 @@
 The box of the map is not in the text. But a tile is written before it is stored, nothing else reads it, and what one
 store does not read of it another one does. So a store reads from its address on what threads wrote without a gap by
 the same instruction, but no more than lies between two stores: the tiles of a ring, or of warps, are of one size, and a
-run may leave stores out; nor what lies behind it and threads read, by which they exchange data. It is asked when a run
-has ended: then all is written, and the addresses of stores are known.
+run may leave stores out; nor what lies behind it and threads read, by which they exchange data; nor more than warps
+wrote between two fences of the async proxy, where they store tiles of their own. It is asked when a run has ended: then
+all is written, and the addresses of stores are known.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def stored_tiles(machine: Machine) -> Mapping[tuple[int, int], int]:
         read = _read(log.accesses if log else ())
         apart = min((after - start for start, after in pairwise(sorted(starts))), default=_FAR)
         for start in starts:
-            most = min(apart, _next_read(read, start) - start)
+            most = min(apart, _next_read(read, start) - start, machine.stores.most.get((serial, start), apart))
             size = min(_reached(written, longest, start, start + most) - start, most, found.get((serial, start), most))
             if size > 0:
                 found[serial, start] = size

@@ -24,6 +24,7 @@ from tileproof.protocol.actions.written import unwritten
 from tileproof.protocol.budget import limit
 from tileproof.protocol.deciding import deciding
 from tileproof.protocol.endings import (
+    added_several_times,
     copied_several_times,
     deadlocks,
     incomplete_phases,
@@ -152,6 +153,7 @@ class Study:
         missed: Missed | None = None,
         unseen: Unseen | None = None,
         eager: Set[int] = frozenset(),
+        telling: Set[int] = frozenset(),
         help_: Help | None = None,
         gives_up: Callable[[int, int], bool] | None = None,
         until: int = -1,
@@ -173,6 +175,7 @@ class Study:
             ends: whether a finding, by code and place, ends the run.
             missed, unseen: told of orders that are missing, and of proxy fences.
             eager: the operations, by ``id``, that try a wait and succeed though it is not over.
+            telling: those that try it when it is over.
             help_: lets threads go on that wait for ever.
             gives_up: whether to end the run at a loop, by its place and how often it goes around.
             until: the place of a branch at which to end it.
@@ -206,6 +209,7 @@ class Study:
             loads=self.loaded,
             most=min(budget or most, most),
             eager=eager,
+            telling=telling,
             help=help_,
             gives_up=gives_up,
             until=until,
@@ -222,6 +226,7 @@ class Study:
             incomplete_phases(machine, lambda: bool(Run(machine, ()).passed_loops()))
             wrong_bytes(machine)
             copied_several_times(machine)
+            added_several_times(machine)
             understated_bytes(machine)
             unwritten_operands(machine)
             register_budget(machine)

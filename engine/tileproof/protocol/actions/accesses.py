@@ -18,6 +18,7 @@ from tileproof.layout.basics import coalesce, flat_modes, is_static_layout, oute
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.access_sets import access_set
 from tileproof.protocol.actions.exits import accessed
+from tileproof.protocol.box_reads import BoxReads
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.memory import Access, AccessLog
 from tileproof.protocol.steps import words
@@ -43,6 +44,7 @@ _BY_THREADS = {".load_read", ".store_write"}  # findings about tensor memory tha
 
 PRIMITIVE = "primitive"  # the shape of a tcgen05.cp that is no copy of an atom
 APART = "apart"  # the shape of what each thread copies from or to a place of its own
+BOXES = "boxes"  # that of lines of which some bytes are read: it tells what whole lines are written under it
 
 _LONG_LOG = 128  # accesses to be looked through that count as one more step of the run: a loop may move on for ever
 
@@ -78,7 +80,7 @@ def access(
         where = replace(where, vague=True)  # their part of the tile is not known
     if where.offset is None:
         if where.parts and where.memory.space == "smem" and _proxy(machine.book, kind) != ".generic":
-            for start, mine in _started(thread_set, where.parts, agents):
+            for start, mine in started(thread_set, where.parts, agents):
                 there = replace(where, offset=start, parts=())
                 access(machine, thread_set, operation, there, kind, writes, mine, moment, APART, ctas)
         return
@@ -96,6 +98,8 @@ def access(
         one = Access(low, high, agents, moment, kind, writes, operation, shape, where.vague, touched_bytes, lanes)
         over, scoped = set(), machine.releases.cta_scope
         for old in log.overlapping(low, high, lanes, writes=not writes):
+            if BOXES in (shape, old.shape) and not _whole_lines(machine.reads, old, one):
+                continue
             before, shared = old.touched_bytes, None
             if touched_bytes is not None and before is not None:
                 shared = before.clashes(touched_bytes)
@@ -124,12 +128,19 @@ def access(
 
 
 @by_identity
+def _whole_lines(reads: BoxReads | None, old: Access, one: Access) -> bool:
+    """Whether a copy writes a whole line of memory or more, of each of which the other access reads some bytes."""
+    copy = old if one.shape == BOXES else one
+    common = min(old.high, one.high) - max(old.low, one.low)
+    return reads is not None and copy.kind == ".tma" and copy.writes and common >= reads.unit * reads.line
+
+
 def _outside(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> bool:
     """Whether the parts of these threads lie outside a tile in which others have theirs: a condition keeps them off."""
     return any(one is not None for one in parts) and all(parts[one] is None for one in threads if one < len(parts))
 
 
-def _started(
+def started(
     thread_set: ThreadSet, parts: tuple[int | None, ...], agents: tuple[Agent, ...]
 ) -> Iterator[tuple[int, tuple[Agent, ...]]]:
     """Where threads start operations of their own, and which of the agents those are of each place."""

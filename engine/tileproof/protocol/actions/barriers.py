@@ -201,8 +201,10 @@ def proxy_fence(machine: Machine, thread_set: ThreadSet, instruction: Instructio
         for agent, done in thread_set.own.items():
             if thread_set.clock.fenced.get(agent, -1) < done:
                 thread_set.clock.fenced[agent] = done
+        fences = machine.stores.fences
         for warp in thread_set.warps:
             thread_set.clock.fenced[thread_set.cta, warp] = moment
+            fences[thread_set.cta, warp] = (fences.get((thread_set.cta, warp), (-1, -1))[1], moment)
         _init_fence(machine, thread_set, instruction)
     return thread_set.place + 1
 
@@ -498,6 +500,9 @@ def _wait(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
         tried = machine.tried.pop((thread_set.cta, thread_set.warps[0], key), None) if machine.tried else None
         if tried is not None and tried[0] != ((barrier.phase & 1) == over):
             machine.misled.add(id(tried[1]))
+        trial = machine.pending.pop((thread_set.cta, thread_set.warps[0]), None) if machine.pending else None
+        if trial is not None and key not in trial[1]:
+            machine.astray.add(trial[0])
         machine.came("pass", key, 0, instruction.operation, thread_set)
         _passes(machine, thread_set, key, barrier)
         if over:
@@ -513,12 +518,23 @@ def _test(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
     """A test of a phase, or a try_wait: it always fails here, so that the wait behind it is verified.
 
     A loop that only tests is a wait, and its test is none of these. One that asks for another phase than the wait
-    behind it succeeds while the phase is not complete: then the wait is skipped, and the threads know of nothing.
+    behind it succeeds while the phase is not complete: then the wait is skipped, and the threads know of nothing. One
+    that asks another barrier than the wait behind it may come so late that the phase there is over.
     """
     found = list(_waits(machine, thread_set, instruction))
-    wrong = id(instruction.operation) in machine.eager
+    operation, mine = instruction.operation, (thread_set.cta, thread_set.warps[0])
+    telling, passes = id(operation) in machine.telling, id(operation) in machine.eager
+    late = next((one for one in found if not one[2]), None) if telling else None
+    if late is not None and not excused(thread_set):
+        thread_set.blocked = OnMbarrier(late[0], late[1], late[1].phase)
+        return WAITS
     for key, barrier, over in found:
-        machine.tried[thread_set.cta, thread_set.warps[0], key] = (barrier.phase & 1) == over, instruction.operation
+        machine.tried[*mine, key] = (barrier.phase & 1) == over, operation
+    machine.pending[mine] = id(operation), frozenset(key for key, _, _ in found)
+    if telling and late is None:
+        passes = True
+        for key, barrier, _ in found:
+            _passes(machine, thread_set, key, barrier)
     if found:
-        result(thread_set, instruction, int(wrong))  # false: the code that follows has to wait
+        result(thread_set, instruction, int(passes))  # false: the code that follows has to wait
     return thread_set.place + 1

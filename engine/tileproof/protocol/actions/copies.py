@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias
@@ -16,7 +17,7 @@ from tileproof.layout.tuples import leaves
 from tileproof.layout.values import Layout
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.actions import contents
-from tileproof.protocol.actions.accesses import PRIMITIVE, access, generic
+from tileproof.protocol.actions.accesses import PRIMITIVE, access, generic, warps_by_start
 from tileproof.protocol.actions.barriers import barrier_agent, barrier_name, publish
 from tileproof.protocol.actions.base import (
     Action,
@@ -38,10 +39,12 @@ from tileproof.protocol.program import Instruction
 from tileproof.protocol.state import Box
 from tileproof.protocol.steps import number, words
 from tileproof.protocol.tensor_columns import pieces_of
-from tileproof.protocol.values import Address, Fields, Lanes, Supposed, Value
+from tileproof.protocol.values import Address, Allocation, Fields, Lanes, Supposed, Value
 from tileproof.protocol.vector_clock import Agent
 from tileproof.protocol.warps import BarrierKey, ThreadSet
 from tileproof.ptx.matrices import copied_piece
+
+_ASKED = 2  # stores of a tile of which it is asked how much was written before
 
 ACTIONS: dict[str, Action] = {}
 action = registrar(ACTIONS)
@@ -186,11 +189,38 @@ def bulk_read(
 def _sized_by_writes(machine: Machine, thread_set: ThreadSet, source: Address) -> Address:
     """What a store of unknown size reads, as far as an earlier run shows it."""
     serial = source.memory.serial
-    parts = source.parts if source.offset is None else (source.offset,)
-    starts = {start for start in parts if start is not None}
+    starts = {source.offset} if source.offset is not None else set()
+    if source.offset is None and source.parts:
+        for start, warps in warps_by_start(source.parts, thread_set.threads, thread_set.warp):
+            starts.add(start)
+            _own_tile(machine, thread_set.cta, source.memory, start, warps)
     machine.stores.starts.setdefault((thread_set.cta, serial), set()).update(starts)
     known = {machine.stores.sizes.get((serial, start)) for start in starts}
     return replace(source, extent=known.pop()) if len(known) == 1 else source
+
+
+def _own_tile(machine: Machine, cta: int, memory: Allocation, start: int, warps: frozenset[int]) -> None:
+    """Note how many bytes of a tile, at most, were written since the tile before it, where warps store their own.
+
+    That is what its warps wrote since their last fence of the async proxy, or the one before, and others since the one
+    before: these may have gone ahead.
+    """
+    stores, key = machine.stores, (memory.serial, start)
+    stores.times[key] = stores.times.get(key, 0) + 1
+    if stores.times[key] > _ASKED:
+        return
+    writes = [one for one in machine.log(cta, memory).accesses if one.writes and one.kind == ".generic"]
+    for fence in (1, 0):
+        written = 0
+        for one in writes:
+            for warp, bytes_ in one.touched_bytes.placed().items() if one.touched_bytes is not None else ():
+                if one.moment > stores.fences.get((cta, warp), (-1, -1))[fence if warp in warps else 0]:
+                    written |= bytes_
+        tile = written >> start
+        size_ = (~tile & tile + 1).bit_length() - 1
+        if size_ > 0:
+            stores.most[key] = min(size_, stores.most.get(key, size_))
+            return
 
 
 @action("bulk_store")
@@ -351,7 +381,8 @@ def complete_on(
             phase = barrier.phase
         barrier.unsized_copies += 1
         machine.deliveries.issue(thread_set.cta, operation, key[0], barrier)
-        box = Box(tensor_map, cta, target, operation)
+        issuers = tuple((thread_set.cta, warp) for warp in thread_set.warps)
+        box = Box(tensor_map, cta, target, operation, issuers)
         known = machine.loads.get(box.alike)
         target = replace(target, extent=known) if target is not None and known else target
         barrier.boxes.append(box)
@@ -450,7 +481,11 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     elif chosen == 0:
         times = 0
     known = chosen is not None or "predicate = " not in words(operation)
-    several = size_ is None and times > 1 and known and not target.parts
+    copies = [target] * times
+    if target.parts and times == len(thread_set.threads):
+        copies = [replace(target, offset=target.parts[one], parts=()) for one in thread_set.threads]
+    at_one_place = Counter(there.offset for there in copies if there.offset is not None)
+    several = max(at_one_place.values(), default=0) if size_ is None and known else 0
     receivers = [
         target.cta
         if isinstance(target.cta, Lanes)
@@ -461,9 +496,6 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             raise Unfollowed(operation, "copy_receivers")
         receivers = [cta for cta in range(machine.shape.ctas) if mask >> cta & 1]
     ends: list[tuple[Agent, int]] = []
-    copies = [target] * times
-    if target.parts and times == len(thread_set.threads):
-        copies = [replace(target, offset=target.parts[one], parts=()) for one in thread_set.threads]
     for there in copies:
         for cta in receivers:
             if not isinstance(cta, int):
@@ -478,8 +510,8 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
             reach = there.extent or size_ or limit(machine, "bulk_bytes")
             boxes = replace(there, extent=reach)
             ends += complete_on(machine, thread_set, operation, key, size_, boxes, cta, tensor_map=identity)
-            if several:
-                machine.deliveries.several[id(operation)] = (operation, thread_set.place, key, times)
+            if several > 1:
+                machine.deliveries.several[id(operation)] = (operation, thread_set.place, key, several)
     if copies:
         use_map(machine, thread_set, instruction, operand(thread_set, instruction, 1), ends)
     return thread_set.place + 1
@@ -498,7 +530,8 @@ def _raw_tmem_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruc
     _copy_by_tcgen05(machine, thread_set, instruction, source, target)
     if source is not None:
         ctas = cta_pair(machine, thread_set, words(instruction.operation))
-        read_by_descriptor(machine, thread_set, instruction, 1, source, ctas)
+        agents = (("tc", thread_set.cta, thread_set.warps[0]),)
+        read_by_descriptor(machine, thread_set, instruction, 1, source, ".s2t", agents, machine.now, ctas)
     return thread_set.place + 1
 
 

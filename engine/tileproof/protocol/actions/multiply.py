@@ -91,7 +91,8 @@ def _wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, fi
         elif where.memory.space == "smem":
             agents = tuple(("wgmma", thread_set.cta, warp) for warp in thread_set.warps)
             access(machine, thread_set, operation, where, ".wgmma", False, agents, moment)
-            read_by_descriptor(machine, thread_set, instruction, place, where, (thread_set.cta,))
+            mine = (thread_set.cta,)
+            read_by_descriptor(machine, thread_set, instruction, place, where, ".wgmma", agents, moment, mine)
     touched = next((one for one in used if one[0] in thread_set.touched), None)
     if not thread_set.fenced:
         machine.report("PR102", "first", operation)
@@ -227,12 +228,15 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
     adds = operand(thread_set, instruction, _RAW_ADDS)
     held = _operand(machine, thread_set, instruction, 0, least=False)
     _accumulates(machine, thread_set, instruction.operation, held, adds, ctas)
+    threads = len(thread_set.threads)
+    if threads > 1 and adds == 1 and not isinstance(adds, Supposed):
+        machine.repeated[id(instruction.operation)] = (instruction.operation, thread_set.place, threads)
     for place in (1, 2):
         where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
         if where is not None and where.memory.space == "smem":  # a descriptor
             access(machine, thread_set, instruction.operation, where, ".mma", False, agents, moment, ctas=ctas)
             word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR)
-            read_by_descriptor(machine, thread_set, instruction, place, where, ctas, word)
+            read_by_descriptor(machine, thread_set, instruction, place, where, ".mma", agents, moment, ctas, word)
     return thread_set.place + 1
 
 

@@ -18,7 +18,7 @@ Name = tuple[str, int]  # the code of a finding, and where it is
 _OTHERS = 3  # other repairs that a finding names
 _PLACES = 12  # that a finding names
 _COLUMNS = {"PR155", "PR156"}  # of one allocation these are one mistake, and several are that of the allocation
-_TOGETHER = {"PR121", "PR123", "PR153"}  # one fence, barrier or allocation before repairs all of these
+_TOGETHER = {"PR121", "PR123", "PR153", "PR192"}  # one fence, barrier, allocation or elect.sync before repairs all
 
 
 def named(fault: ProtocolFault) -> Name:
