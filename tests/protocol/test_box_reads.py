@@ -345,6 +345,22 @@ def test_an_mma_that_adds_is_issued_by_one_thread():
     assert found(lanes.replace("mov.pred %p5, -1;", "mov.pred %p5, 0;")) == set()
 
 
+def test_columns_that_no_load_reads_while_several_read_others():
+    """64 columns in two loads, of which the second is to begin at 32; a kernel that needs one column reads one."""
+    loads = "".join(
+        f"  tcgen05.ld.sync.aligned.32x32b.x32.b32 {{{', '.join(f'%r{at + i}' for i in range(32))}}}, [%r14+{column}];\n"
+        for at, column in ((31, 0), (63, 32))
+    )
+    text = edited(
+        OPERANDS.replace("%r<30>", "%r<100>"),
+        ("  tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r15}, [%r14];\n", loads + "  mov.b32 %r15, %r94;\n"),
+    )
+    assert tileproof.check(text).diagnostics == tileproof.check(OPERANDS).diagnostics == ()
+    (one,) = tileproof.check(text.replace("[%r14+32]", "[%r14+16]")).diagnostics
+    assert (one.code, one.severity.value) == ("PR193", "warning")
+    assert "columns 48 to 63 of the 64" in one.message
+
+
 @pytest.mark.parametrize(
     ("operand", "bytes_", "codes"),
     [("", 16384, set()), ("", 8192, {"PR139"}), ("+8", 8192, set()), ("+8", 4096, {"PR139"}), ("+8", 8176, {"PR139"})],

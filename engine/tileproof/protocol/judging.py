@@ -25,6 +25,7 @@ from tileproof.base.diagnostic import Severity
 from tileproof.base.records import replace
 from tileproof.dialects.operations import Operations
 from tileproof.protocol.actions.exits import came_early
+from tileproof.protocol.actions.written import never_read
 from tileproof.protocol.bounded import of_bounded_threads
 from tileproof.protocol.deciding import ends, literal, turns_written
 from tileproof.protocol.endings import by_some_lanes, missed_phases
@@ -167,7 +168,9 @@ def conclude(study: Study) -> Outcome:
 
 
 def _by_chance(long: Run) -> list[ProtocolFault]:
-    """What goes wrong in the long run only where a warp is late, or another CTA; where nothing else does."""
+    """What goes wrong in the long run only where a warp is late, or another CTA, or may be meant; where nothing else
+    does.
+    """
     machine = long.machine
     if long.hangs or not machine.coverage.complete or machine.taint.released:
         return []
@@ -175,6 +178,7 @@ def _by_chance(long: Run) -> list[ProtocolFault]:
     by_some_lanes(machine)
     missed_phases(machine)
     came_early(machine)
+    never_read(machine)
     return machine.faults[before:]
 
 

@@ -538,11 +538,17 @@ class Written:
             issued it, by CTA.
         anywhere: the CTAs where something was written to a place that is not known.
         missing: the reads of what nobody had written, by case and ``id`` of their operations.
+        products: the first MMA that writes each accumulator, by CTA, first column and the one after the last.
+        read: the first column of each read and the one after the last, with the ``id`` of what reads, by CTA.
+        read_anywhere: whether something reads at a place that is not known.
     """
 
     columns: dict[int, set[tuple[int, int, str, int]]] = field(default_factory=dict)
     anywhere: set[int] = field(default_factory=set)
     missing: dict[tuple[str, int], Unwritten] = field(default_factory=dict)
+    products: dict[tuple[int, int, int], Operation] = field(default_factory=dict)
+    read: dict[int, set[tuple[int, int, int]]] = field(default_factory=dict)
+    read_anywhere: bool = False
 
 
 @dataclass(slots=True)

@@ -16,7 +16,7 @@ from tileproof.protocol.actions.barriers import arrive, barrier_keys, came_past
 from tileproof.protocol.actions.base import Action, address, integer, limit, memory_word, operand, registrar
 from tileproof.protocol.actions.descriptor_reads import read_by_descriptor
 from tileproof.protocol.actions.tensor_memory import cta_pair, grouped, live, part_by_place, single_address
-from tileproof.protocol.actions.written import needs, wrote
+from tileproof.protocol.actions.written import needs, produced, wrote
 from tileproof.protocol.machine import Machine, Unfollowed
 from tileproof.protocol.program import Instruction
 from tileproof.protocol.steps import words
@@ -224,6 +224,8 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
             live(machine, thread_set, instruction.operation, where)
             if place:
                 needs(machine, thread_set, instruction.operation, where, "operand" if place == 1 else "scales", ctas)
+            else:
+                produced(machine, instruction.operation, where, ctas)
             access(machine, thread_set, instruction.operation, where, ".mma", place == 0, agents, moment, ctas=ctas)
     adds = operand(thread_set, instruction, _RAW_ADDS)
     held = _operand(machine, thread_set, instruction, 0, least=False)

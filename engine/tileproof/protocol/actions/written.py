@@ -1,4 +1,5 @@
-"""Tensor memory that holds nothing: an MMA that accumulates, or reads scale factors, where nobody wrote.
+"""Tensor memory that holds nothing: an MMA that accumulates, or reads scale factors, where nobody wrote. And an
+accumulator of which nobody reads some columns.
 
 tcgen05.alloc does not clear what it allocates. Where loops of a run had no turn, or something was not executed, what is
 missing may have written it: then nothing is said.
@@ -47,9 +48,14 @@ def needs(
     ctas: Iterable[int],
 ) -> None:
     """An operation needs what somebody wrote there; ``case``: of finding PR170."""
-    if where is None or where.offset is None or where.memory.space != "tmem":
-        return
     written = machine.tensor.written
+    if where is None or where.offset is None or where.memory.space != "tmem":
+        written.read_anywhere |= where is None or where.memory.space == "tmem"
+        return
+    if case != "accumulator":
+        for cta in ctas:
+            high = where.offset + (where.extent or _TO_THE_END)
+            written.read.setdefault(cta, set()).add((where.offset, high, id(operation)))
     if (case, id(operation)) in written.missing:
         return
     low, high = where.offset, where.offset + (where.extent or 1)
@@ -57,6 +63,36 @@ def needs(
         if not _given(machine, cta, low, high, case) and not _freed(machine, cta, low, high):
             one = Unwritten(case, operation, cta, thread_set.warps[0], low, high)
             written.missing.setdefault((case, id(operation)), one)
+
+
+def produced(machine: Machine, operation: Operation, where: Address, ctas: Iterable[int]) -> None:
+    """An MMA writes the columns of its accumulator, as many as are known."""
+    if where.offset is None:
+        machine.tensor.written.read_anywhere = True  # what is read there is none of the others
+    elif where.extent is not None:
+        for cta in ctas:
+            machine.tensor.written.products.setdefault((cta, where.offset, where.offset + where.extent), operation)
+
+
+def never_read(machine: Machine) -> None:
+    """Report accumulators with columns that nothing reads and others that several operations do: one should read those.
+
+    Not where something else may read: a load that was not executed, or whose place is not known.
+    """
+    written, executed = machine.tensor.written, machine.coverage.executed
+    if written.read_anywhere or machine.taint.reasons or machine.taint.released:
+        return
+    code = machine.program.code
+    if any(one.effect is not None and _reads(one.effect) and id(one.operation) not in executed for one in code):
+        return
+    said = set[tuple[int, int]]()
+    for (cta, low, high), operation in written.products.items():
+        reads = written.read.get(cta, ())
+        times = [len({reader for first, end, reader in reads if first <= at < end}) for at in range(low, high)]
+        if 0 in times and max(times) > 1 and (low, high) not in said:
+            said.add((low, high))
+            left = [at for at, number in enumerate(times) if not number]
+            machine.report("PR193", "here", operation, first=left[0], last=left[-1], columns=high - low)
 
 
 def freed(machine: Machine, cta: int, low: int, columns: int | None) -> None:
@@ -112,9 +148,14 @@ def unwritten(machine: Machine) -> None:
                 machine.report("PR170", "load", one.operation, low=one.low)
 
 
+def _reads(step: Step) -> bool:
+    """Whether a step may read tensor memory."""
+    return step.name in ("mma", "raw_mma", "tmem_load") or step.copy == "tmem_load"
+
+
 def _writes(step: Step) -> bool:
     """Whether a step may write to tensor memory."""
     return step.name in ("mma", "raw_mma", "tmem_store", "raw_tmem_copy") or step.copy in ("tmem_store", "s2t")
 
 
-__all__ = ["freed", "needs", "unwritten", "wrote"]
+__all__ = ["freed", "needs", "never_read", "produced", "unwritten", "wrote"]
