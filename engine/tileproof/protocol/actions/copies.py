@@ -188,39 +188,38 @@ def bulk_read(
 
 def _sized_by_writes(machine: Machine, thread_set: ThreadSet, source: Address) -> Address:
     """What a store of unknown size reads, as far as an earlier run shows it."""
-    serial = source.memory.serial
-    starts = {source.offset} if source.offset is not None else set()
-    if source.offset is None and source.parts:
-        for start, warps in warps_by_start(source.parts, thread_set.threads, thread_set.warp):
-            starts.add(start)
-            _own_tile(machine, thread_set.cta, source.memory, start, warps)
+    serial, starts = source.memory.serial, set[int]()
+    if source.offset is not None:
+        starts = {source.offset}
+    elif source.parts:
+        starts = {start for start, _ in warps_by_start(source.parts, thread_set.threads, thread_set.warp)}
+        if not starts.issuperset(start for start in source.parts if start is not None):  # of warps of other roles
+            for start in starts:
+                _own_tile(machine, thread_set.cta, source.memory, start)
     machine.stores.starts.setdefault((thread_set.cta, serial), set()).update(starts)
     known = {machine.stores.sizes.get((serial, start)) for start in starts}
     return replace(source, extent=known.pop()) if len(known) == 1 else source
 
 
-def _own_tile(machine: Machine, cta: int, memory: Allocation, start: int, warps: frozenset[int]) -> None:
-    """Note how many bytes of a tile, at most, were written since the tile before it, where warps store their own.
+def _own_tile(machine: Machine, cta: int, memory: Allocation, start: int) -> None:
+    """Note how many bytes of a tile, at most, were written since the fence of the async proxy for the tile before it.
 
-    That is what its warps wrote since their last fence of the async proxy, or the one before, and others since the one
-    before: these may have gone ahead.
+    A run may leave some of the stores out, and those that are left tell less of how large a tile is.
     """
     stores, key = machine.stores, (memory.serial, start)
     stores.times[key] = stores.times.get(key, 0) + 1
     if stores.times[key] > _ASKED:
         return
-    writes = [one for one in machine.log(cta, memory).accesses if one.writes and one.kind == ".generic"]
-    for fence in (1, 0):
-        written = 0
-        for one in writes:
-            for warp, bytes_ in one.touched_bytes.placed().items() if one.touched_bytes is not None else ():
-                if one.moment > stores.fences.get((cta, warp), (-1, -1))[fence if warp in warps else 0]:
+    written = 0
+    for one in machine.log(cta, memory).accesses:
+        if one.writes and one.kind == ".generic" and one.touched_bytes is not None:
+            for warp, bytes_ in one.touched_bytes.placed().items():
+                if one.moment > stores.fences.get((cta, warp), (-1, -1))[0]:
                     written |= bytes_
-        tile = written >> start
-        size_ = (~tile & tile + 1).bit_length() - 1
-        if size_ > 0:
-            stores.most[key] = min(size_, stores.most.get(key, size_))
-            return
+    tile = written >> start
+    size_ = (~tile & tile + 1).bit_length() - 1
+    if size_ > 0:
+        stores.most[key] = min(size_, stores.most.get(key, size_))
 
 
 @action("bulk_store")
