@@ -127,7 +127,6 @@ def access(
                         machine.tensor.overwritten[slot] = operation
 
 
-@by_identity
 def _whole_lines(reads: BoxReads | None, old: Access, one: Access) -> bool:
     """Whether a copy writes a whole line of memory or more, of each of which the other access reads some bytes."""
     copy = old if one.shape == BOXES else one
@@ -135,6 +134,7 @@ def _whole_lines(reads: BoxReads | None, old: Access, one: Access) -> bool:
     return reads is not None and copy.kind == ".tma" and copy.writes and common >= reads.unit * reads.line
 
 
+@by_identity
 def _outside(parts: tuple[int | None, ...], threads: tuple[int, ...]) -> bool:
     """Whether the parts of these threads lie outside a tile in which others have theirs: a condition keeps them off."""
     return any(one is not None for one in parts) and all(parts[one] is None for one in threads if one < len(parts))

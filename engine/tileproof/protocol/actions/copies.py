@@ -483,7 +483,7 @@ def _bulk_load(machine: Machine, thread_set: ThreadSet, instruction: Instruction
     copies = [target] * times
     if target.parts and times == len(thread_set.threads):
         copies = [replace(target, offset=target.parts[one], parts=()) for one in thread_set.threads]
-    at_one_place = Counter(there.offset for there in copies if there.offset is not None)
+    at_one_place = Counter(there.offset for there in copies if there.offset is not None or not target.parts)
     several = max(at_one_place.values(), default=0) if size_ is None and known else 0
     receivers = [
         target.cta
