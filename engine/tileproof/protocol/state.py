@@ -194,8 +194,8 @@ class Stores:
         starts: the first bytes of what they read, by CTA and serial number of the allocation.
         sizes: how many bytes they read as an earlier run shows, by serial number and first byte.
         fences: when each warp of a CTA executed its last two fences of the async proxy.
-        most: the bytes of a tile that warps store themselves which were written without a gap between two such fences,
-            the least of its stores. ``times``: how many of these that was asked of.
+        most: the bytes that were written from the first one of a tile on, without a gap, since the fence for the tile
+            before it; the least of its first stores. ``times``: how many of these that was asked of.
     """
 
     sizes: Mapping[tuple[int, int], int] = field(default_factory=dict)
@@ -540,7 +540,7 @@ class Written:
         missing: the reads of what nobody had written, by case and ``id`` of their operations.
         products: the first MMA that writes each accumulator, by CTA, first column and the one after the last.
         read: the first column of each read and the one after the last, with the ``id`` of what reads, by CTA.
-        read_anywhere: whether something reads at a place that is not known.
+        unplaced: whether it is not known where an accumulator is, or what reads.
     """
 
     columns: dict[int, set[tuple[int, int, str, int]]] = field(default_factory=dict)
@@ -548,7 +548,7 @@ class Written:
     missing: dict[tuple[str, int], Unwritten] = field(default_factory=dict)
     products: dict[tuple[int, int, int], Operation] = field(default_factory=dict)
     read: dict[int, set[tuple[int, int, int]]] = field(default_factory=dict)
-    read_anywhere: bool = False
+    unplaced: bool = False
 
 
 @dataclass(slots=True)

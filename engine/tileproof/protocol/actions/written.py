@@ -50,7 +50,7 @@ def needs(
     """An operation needs what somebody wrote there; ``case``: of finding PR170."""
     written = machine.tensor.written
     if where is None or where.offset is None or where.memory.space != "tmem":
-        written.read_anywhere |= where is None or where.memory.space == "tmem"
+        written.unplaced |= where is None or where.memory.space == "tmem"
         return
     if case != "accumulator":
         for cta in ctas:
@@ -68,7 +68,7 @@ def needs(
 def produced(machine: Machine, operation: Operation, where: Address, ctas: Iterable[int]) -> None:
     """An MMA writes the columns of its accumulator, as many as are known."""
     if where.offset is None:
-        machine.tensor.written.read_anywhere = True  # what is read there is none of the others
+        machine.tensor.written.unplaced = True
     elif where.extent is not None:
         for cta in ctas:
             machine.tensor.written.products.setdefault((cta, where.offset, where.offset + where.extent), operation)
@@ -80,7 +80,7 @@ def never_read(machine: Machine) -> None:
     Not where something else may read: a load that was not executed, or whose place is not known.
     """
     written, executed = machine.tensor.written, machine.coverage.executed
-    if written.read_anywhere or machine.taint.reasons or machine.taint.released:
+    if written.unplaced or machine.taint.reasons or machine.taint.released:
         return
     code = machine.program.code
     if any(one.effect is not None and _reads(one.effect) and id(one.operation) not in executed for one in code):
