@@ -1536,8 +1536,20 @@ def test_a_copy_is_issued_by_as_many_threads_as_expect_its_bytes():
     assert found(lanes.replace("  cp.async.bulk", f"{own}  cp.async.bulk")) == set()
 
 
-def test_a_try_wait_at_another_barrier_than_the_wait_behind_it():
-    """It succeeds once the other stage is there, and the wait for this one is skipped; the two need not come in order."""
+@pytest.mark.parametrize(
+    ("place", "what", "why", "hint"),
+    [
+        (
+            "[%r29], %r7",
+            "  xor.b32 %r29, %r20, 8;\n  add.s32 %r29, %r3, %r29;\n",
+            "asks another barrier",
+            "try the barrier",
+        ),
+        ("[%r21], %r29", "  xor.b32 %r29, %r7, 1;\n", "asks for another parity", "try the parity"),
+    ],
+)
+def test_a_try_wait_for_another_phase_than_the_wait_behind_it(place, what, why, hint):
+    """It succeeds once that one is there, and the wait is skipped: the finding is at the try_wait."""
     wait = "  {\n  .reg .pred done;\n  AGAIN:\n  mbarrier.try_wait.parity.shared::cta.b64 done, [%r21], %r7;"
     over = "  OVER:\n  }\n  shl.b32 %r22"
     assert RING.count(wait) == RING.count(over) == 1
@@ -1545,8 +1557,11 @@ def test_a_try_wait_at_another_barrier_than_the_wait_behind_it():
     text = RING.replace(wait, tried + wait).replace(over, over.replace("  shl", "THERE:\n  shl"))
     (kernel,) = tileproof.check(text).files[0].kernels
     assert (kernel.executed, kernel.reasons, found(text)) == (kernel.steps, (), set())
-    other = "  xor.b32 %r29, %r20, 8;\n  add.s32 %r29, %r3, %r29;\n" + tried.replace("[%r21]", "[%r29]")
-    assert found(text.replace(tried, other)) >= {"PR111"}
+    text = text.replace(tried, what + tried.replace("[%r21], %r7", place))
+    (fault,) = tileproof.check(text).diagnostics
+    assert (fault.code, fault.hint.startswith(hint), why in fault.message) == ("PR111", True, True)
+    assert text[fault.span.start :].split("\n")[0].endswith(f" %p8, {place};")
+    assert [text[one.span.start :].split(" ")[0].split(".")[0] for one in fault.related] == ["ld", "cp"]
 
 
 def test_a_copy_by_all_threads_is_found_on_a_barrier_that_is_invalidated():

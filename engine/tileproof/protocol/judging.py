@@ -464,11 +464,14 @@ def _misled(study: Study, long: Run) -> Iterator[ProtocolFault]:
     One at another barrier says that a phase is over which is none that the threads need.
     """
     machine = long.machine
+    wrong = machine.misled | machine.astray
+    if not wrong:
+        return
+    found = {id(one.operation): one.operation for one in study.compiled.code if id(one.operation) in wrong}
+    tried = tuple((at in machine.astray, one) for at, one in found.items())
     usual = machine.shape.extents, machine.shape.extent, machine.tiles
-    if machine.misled:
-        yield from (one for one in study.run(*usual, eager=machine.misled).faults if one.code in HAZARDS)
-    if machine.astray:
-        yield from (one for one in study.run(*usual, telling=machine.astray).faults if one.code in HAZARDS)
+    run = study.run(*usual, eager=machine.misled - machine.astray, telling=machine.astray)
+    yield from (replace(one, tried=tried) for one in run.faults if one.code in HAZARDS)
 
 
 def _seek_steps(study: Study, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:

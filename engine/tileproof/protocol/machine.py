@@ -125,7 +125,8 @@ class Machine:
         addressed: the steps that access memory where an operand says (``seen``).
         tried: which parity threads last tried at a barrier, and by which operation, by CTA and first warp.
         misled: the operations, by ``id``, that tried another parity than the wait after them.
-        eager: those of them that succeed; any other try_wait fails, so that the wait after it is verified.
+        eager: those of them that succeed where the phase that they try is over; any other try_wait fails, so that the
+            wait after it is verified. ``slow``: the threads that one let past, by CTA and first warp, up to the phase.
         pending: the last operation, by ``id``, that tried barriers, and which, by CTA and first warp, up to their next
             wait; ``astray``: those behind which that was at another barrier.
         telling: those of them that come when the phase is over, and succeed.
@@ -216,6 +217,7 @@ class Machine:
     pending: dict[tuple[int, int], tuple[int, frozenset[BarrierKey]]] = field(default_factory=dict)
     astray: set[int] = field(default_factory=set)
     telling: Set[int] = frozenset()
+    slow: set[tuple[int, int]] = field(default_factory=set)
     beyond: bool = False
     settled: set[int] = field(default_factory=set)
     asked: dict[int, int] = field(default_factory=dict)

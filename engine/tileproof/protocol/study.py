@@ -174,7 +174,7 @@ class Study:
             allowed: the only findings, by code and place, after which the run goes on.
             ends: whether a finding, by code and place, ends the run.
             missed, unseen: told of orders that are missing, and of proxy fences.
-            eager: the operations, by ``id``, that try a wait and succeed though it is not over.
+            eager: the operations, by ``id``, that try another phase than the wait after them, and succeed.
             telling: those that try it when it is over.
             help_: lets threads go on that wait for ever.
             gives_up: whether to end the run at a loop, by its place and how often it goes around.

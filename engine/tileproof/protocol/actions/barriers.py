@@ -518,23 +518,30 @@ def _test(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
     """A test of a phase, or a try_wait: it always fails here, so that the wait behind it is verified.
 
     A loop that only tests is a wait, and its test is none of these. One that asks for another phase than the wait
-    behind it succeeds while the phase is not complete: then the wait is skipped, and the threads know of nothing. One
-    that asks another barrier than the wait behind it may come so late that the phase there is over.
+    behind it succeeds while the phase is not complete: then the wait is skipped, and the threads know of nothing. Here
+    they go on when it is complete, as slow ones do. One that asks another barrier than the wait behind it may come so
+    late that the phase there is over.
     """
     found = list(_waits(machine, thread_set, instruction))
     operation, mine = instruction.operation, (thread_set.cta, thread_set.warps[0])
-    telling, passes = id(operation) in machine.telling, id(operation) in machine.eager
-    late = next((one for one in found if not one[2]), None) if telling else None
-    if late is not None and not excused(thread_set):
-        thread_set.blocked = OnMbarrier(late[0], late[1], late[1].phase)
-        return WAITS
-    for key, barrier, over in found:
-        machine.tried[*mine, key] = (barrier.phase & 1) == over, operation
-    machine.pending[mine] = id(operation), frozenset(key for key, _, _ in found)
-    if telling and late is None:
-        passes = True
-        for key, barrier, _ in found:
+    telling, eager = id(operation) in machine.telling, id(operation) in machine.eager
+    slow = mine in machine.slow
+    machine.slow.discard(mine)
+    passes = slow
+    if (telling or eager) and not slow:
+        late = next((one for one in found if one[2] is eager), None)
+        passes = (late is not None) is eager
+        for key, barrier, _ in found if passes else ():
             _passes(machine, thread_set, key, barrier)
+        if late is not None and not excused(thread_set):
+            if eager:
+                machine.slow.add(mine)
+            thread_set.blocked = OnMbarrier(late[0], late[1], late[1].phase)
+            return WAITS
+    if not slow:
+        for key, barrier, over in found:
+            machine.tried[*mine, key] = (barrier.phase & 1) == over, operation
+        machine.pending[mine] = id(operation), frozenset(key for key, _, _ in found)
     if found:
         result(thread_set, instruction, int(passes))  # false: the code that follows has to wait
     return thread_set.place + 1

@@ -151,6 +151,19 @@ def _copies(scene: Scene, change: Change) -> list[tuple[str, Operation]]:
     return list(copies.values())
 
 
+def misled(book: Rulebook, faults: Sequence[ProtocolFault]) -> ProtocolFault:
+    """One finding for all that goes wrong where a try_wait lets threads past the wait behind it, at the try_wait."""
+    first, *rest = faults
+    (elsewhere, home), *others = first.tried
+    why = state(book, "PR191", "astray" if elsewhere else "misled")
+    shows, likewise = (state(book, "PR191", one).message for one in ("shows", "likewise"))
+    places = [(shows, first.operation), *first.trace, *((one.message, one.operation) for one in rest)]
+    places += [(likewise, one) for _, one in others]
+    trace = {one.span.start: (what, one) for what, one in reversed(places) if one is not home}
+    ordered = tuple(reversed(trace.values()))[:_PLACES]
+    return replace(first, operation=home, message=f"{first.message}: {why.message}", hint=why.hint, trace=ordered)
+
+
 def merged(scene: Scene, faults: Sequence[ProtocolFault]) -> list[ProtocolFault]:
     """Findings without a known cause: those that name one earlier operation, or stand at one, are one finding."""
     groups: list[list[ProtocolFault]] = []
@@ -196,4 +209,4 @@ def unsought(book: Rulebook, fault: ProtocolFault) -> ProtocolFault:
     return replace(fault, hint=f"{fault.hint}; {said}" if fault.hint else said)
 
 
-__all__ = ["Name", "explained", "merged", "named", "unsought"]
+__all__ = ["Name", "explained", "merged", "misled", "named", "unsought"]

@@ -11,7 +11,7 @@ from tileproof.base.records import dataclass, replace
 from tileproof.mlir.ir import Operation
 from tileproof.protocol.diagnosis.changes import Change
 from tileproof.protocol.diagnosis.names import barrier_names
-from tileproof.protocol.diagnosis.report import Name, explained, merged, named, unsought
+from tileproof.protocol.diagnosis.report import Name, explained, merged, misled, named, unsought
 from tileproof.protocol.diagnosis.scene import Scene
 from tileproof.protocol.diagnosis.suspects import suspects
 from tileproof.protocol.faults import HANGS, HAZARDS, UNFINISHED, ProtocolFault
@@ -208,12 +208,15 @@ def diagnosed(search: Search, faults: Sequence[ProtocolFault]) -> tuple[Protocol
     """
     if not _sought(search.book, faults):
         return tuple(faults)
+    known = [one for one in faults if one.tried]
+    open_ = [one for one in faults if not one.tried]
     try:
-        found = tuple(search.findings(faults))
+        found = tuple(search.findings(open_)) if open_ else ()
     except Exception:
         if sys.flags.dev_mode:
             raise
-        found = tuple(map(search.unsought, faults))
+        found = tuple(map(search.unsought, open_))
+    found = (misled(search.book, known), *found) if known else found
     return tuple(one if search.explain else replace(one, path=()) for one in found)
 
 
