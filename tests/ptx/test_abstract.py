@@ -142,6 +142,55 @@ def test_what_is_known_of_registers():
     assert halves.value == 7
 
 
+def by_multiplication(width: int, bits: int, divisor: int, factor: int, shift: int, add: str = "") -> Integer:
+    """What is known of a remainder by a number, of an integer or of its lowest bits, as compilers compute it."""
+    low = f"and.b{width} s2, s1, {(1 << bits) - 1}; mul.lo.s{width} s3, s2, {factor};"
+    high = f"mul.hi.u{width} s3, s1, {factor};"
+    body = f"""{{ .reg .b{width} s<7>; ld.shared.b{width} s1, [smem]; {low if bits < width else high}
+    shr.u{width} s4, s3, {shift}; mul.lo.s{width} s5, s4, {divisor}; {add} sub.s{width} s6, s1, s5;
+    {f"cvt.u32.u{width} r1, s6;" if width == 16 else "mov.b32 r1, s6;"} }}"""
+    return value(body, "r1")
+
+
+@pytest.mark.parametrize(
+    ("width", "bits", "divisor", "factor", "shift"),
+    [
+        (16, 8, 6, 171, 10),
+        (16, 8, 3, 171, 9),
+        (16, 8, 5, 205, 10),
+        (32, 32, 3, 0xAAAAAAAB, 1),
+        (32, 32, 10, 0xCCCCCCCD, 3),
+    ],
+)
+def test_a_remainder_that_is_computed_by_multiplication(width: int, bits: int, divisor: int, factor: int, shift: int):
+    found = by_multiplication(width, bits, divisor, factor, shift)
+    low = (divisor - 1).bit_length()
+    assert found.unknown & (1 << bits) - 1 == (1 << low) - 1
+    assert (found.high == (1 << width) - 1 - (1 << bits) + (1 << low)) if bits < width else (found.high == divisor - 1)
+    everything = [x - x * factor // (1 << shift + (width if bits == width else 0)) * divisor for x in range(1 << 8)]
+    assert everything == [x % divisor for x in range(1 << 8)]  # the multiplication is one by that number
+    for wrong in (
+        by_multiplication(width, bits, divisor, factor - 1, shift),
+        by_multiplication(width, bits, divisor, factor, shift + 1),
+    ):
+        assert wrong.unknown == (1 << width) - 1
+    assert (
+        by_multiplication(width, bits, divisor, factor, shift, f"ld.shared.b{width} s1, [smem+8];").unknown
+        == (1 << width) - 1
+    )
+
+
+def test_quotients_and_remainders_of_instructions():
+    low = "ld.shared.b32 r1, [smem]; and.b32 r2, r1, 63;"
+    assert [
+        (one.low, one.high)
+        for one in (value(f"{low} rem.u32 r3, r2, 5;", "r3"), value(f"{low} div.u32 r3, r2, 5;", "r3"))
+    ] == [(0, 4), (0, 12)]
+    assert (
+        value(f"{low} rem.s32 r3, r2, 5;", "r3") == value(f"{low} rem.u32 r3, r2, r1;", "r3") == abstract.anything(32)
+    )
+
+
 RING = "mov.b32 r1, 0; T: mov.b32 r3, r1; {turn} setp.lt.s32 p2, r4, r5; @p2 bra T;"
 TURNS = {
     "the next one is compared": "add.s32 r2, r1, 1; setp.eq.b32 p1, r2, {n}; selp.b32 r1, 0, r2, p1;",

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain
 
 from tileproof.base.records import dataclass
 from tileproof.base.source import Span
+from tileproof.dataflow.starts import start_of
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate import bitfields, hardware
 from tileproof.memory.instruction_words import judged_fields, plain_shape, scaled_shape
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.matrices import INSTRUCTION, MatrixDescriptor, instruction_operand, kind_of, matrix_descriptors
 from tileproof.ptx.text import cut
-from tileproof.ptx.values import Values
+from tileproof.ptx.values import Definition, Values
 from tileproof.ptx.wgmma import read_wgmma
 from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Scalar
 from tileproof.syntax import SyntaxFault
 
 _BYTE = 8
+_MULTIPLY = ("tcgen05.mma", "wgmma.mma")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +39,13 @@ class _Judged:
 def operand_facts(ruleset: Ruleset, graph: Graph, values: Values) -> Iterator[Facts]:
     """The configurations that the rules judge, each once a function, at the first instruction that has it."""
     seen: set[object] = set()
+    places = _Places(ruleset, graph, values)
     for number in range(graph.function.first, graph.function.last):
         opcode = graph.module.instructions[number].opcode
-        if not opcode.startswith(("tcgen05.mma", "wgmma.mma")):
+        if not opcode.startswith(_MULTIPLY):
             continue
         found = _tcgen05(ruleset, graph, values, number) if opcode.startswith("tcgen05") else iter(())
-        matrices = (_matrix(ruleset, values, one) for one in matrix_descriptors(ruleset, graph, values, number))
+        matrices = (_matrix(ruleset, values, one, places) for one in matrix_descriptors(ruleset, graph, values, number))
         for one in chain(found, *matrices):
             key = (one.schema, one.operand, *one.values.items(), *one.spelled.items())
             if key not in seen:
@@ -136,7 +140,39 @@ def _across(ruleset: Ruleset, values: Values, one: MatrixDescriptor) -> int | No
     return rows * bits // _BYTE or None if isinstance(bits, int) else None
 
 
-def _matrix(ruleset: Ruleset, values: Values, one: MatrixDescriptor) -> Iterator[_Judged]:
+class _Places:
+    """Where the descriptors of a function start, computed when it is asked for."""
+
+    def __init__(self, ruleset: Ruleset, graph: Graph, values: Values) -> None:
+        self._ruleset, self._graph, self._values = ruleset, graph, values
+
+    @cached_property
+    def _starts(self) -> dict[tuple[str, Definition], set[int]]:
+        """By the role of the operand and what they add to: how much, in units of the start address."""
+        found: dict[tuple[str, Definition], set[int]] = {}
+        for number in range(self._graph.function.first, self._graph.function.last):
+            if self._graph.module.instructions[number].opcode.startswith(_MULTIPLY):
+                for one in matrix_descriptors(self._ruleset, self._graph, self._values, number):
+                    start = start_of(self._ruleset, self._graph, self._values, one)
+                    if start is not None:
+                        found.setdefault((one.role, start.base), set()).add(start.added)
+        return found
+
+    def read_between(self, one: MatrixDescriptor, pattern: int, sbo: int) -> bool:
+        """Whether other descriptors start at the blocks of swizzled rows that a stride leaves out.
+
+        So do those of a tile whose rows are several blocks wide, eight rows of each block one behind the other.
+        """
+        start = start_of(self._ruleset, self._graph, self._values, one)
+        if start is None or sbo % pattern:
+            return False
+        unit = hardware.descriptor_unit(self._ruleset.book)
+        mine, block, whole = self._starts[one.role, start.base], pattern // unit, sbo // unit
+        first = start.added // block * block
+        return all(any((at - first) % whole // block == index for at in mine) for index in range(whole // block))
+
+
+def _matrix(ruleset: Ruleset, values: Values, one: MatrixDescriptor, places: _Places) -> Iterator[_Judged]:
     """A matrix descriptor: that its fields have a meaning, and that they agree."""
     operand = f".{one.role}"
     try:
@@ -155,4 +191,8 @@ def _matrix(ruleset: Ruleset, values: Values, one: MatrixDescriptor) -> Iterator
         across, row = _across(ruleset, values, one), hardware.swizzle_row(ruleset.book, str(held["swizzle"]))
         if across is not None and across <= row:
             held.pop("lbo", None)  # there is no second block along M or N, and nothing reads it
+    sbo, swizzle = held.get("sbo"), held.get("swizzle")
+    if one.major == ".k" and isinstance(sbo, int) and swizzle not in (None, ".none"):
+        pattern = hardware.swizzle_pattern(ruleset.book, str(swizzle))
+        held["between"] = ".yes" if sbo > pattern and places.read_between(one, pattern, sbo) else ".no"
     yield _Judged(one.number, one.operand, "matrix_descriptor", {"operand": operand, **held}, {})

@@ -8,33 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tileproof.base.records import dataclass
 from tileproof.dataflow.operands import place
+from tileproof.dataflow.starts import Start, start_of
 from tileproof.dialects.configuration import Facts
 from tileproof.evaluate import bitfields, hardware
 from tileproof.memory.instruction_words import judged_fields
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.matrices import MatrixDescriptor, matrix_descriptors
 from tileproof.ptx.text import Part
-from tileproof.ptx.values import Definition, Values
+from tileproof.ptx.values import Values
 from tileproof.rulebase.book import Ruleset
 from tileproof.rulebase.expression import Scalar
 
-_DEEPEST = 16  # instructions that a descriptor is followed back through
 _FIELDS = ("swizzle", "sbo")
-
-
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """Where a tile starts: the value that one instruction wrote, and how much was added to it."""
-
-    base: Definition
-    added: int
 
 
 def tile_facts(ruleset: Ruleset, graph: Graph, values: Values) -> Iterator[Facts]:
     """Two descriptors each that disagree about a tile; no thread waits between the MMAs."""
-    seen: dict[tuple[object, ...], list[tuple[_Start, dict[str, Scalar]]]] = {}
+    seen: dict[tuple[object, ...], list[tuple[Start, dict[str, Scalar]]]] = {}
     said: set[tuple[object, ...]] = set()
     row = hardware.widest_row(ruleset.book) // hardware.descriptor_unit(ruleset.book)
     for number in range(graph.function.first, graph.function.last):
@@ -46,7 +37,7 @@ def tile_facts(ruleset: Ruleset, graph: Graph, values: Values) -> Iterator[Facts
         operands = values.operands(number)
         texts = [graph.module.operands(graph.module.instructions[number]).partition(",")[0]] if operands else []
         for one in matrix_descriptors(ruleset, graph, values, number):
-            start = _start(ruleset, graph, values, one)
+            start = start_of(ruleset, graph, values, one)
             if start is None:
                 continue
             before = seen.setdefault((opcode, one.role, one.major, *_accumulator(values, number, texts)), [])
@@ -94,37 +85,6 @@ def _fields(ruleset: Ruleset, one: MatrixDescriptor) -> dict[str, Scalar]:
     except bitfields.PackError:
         return {}  # which is said of the descriptor itself
     return {name: fields[name] for name in _FIELDS if name in fields}
-
-
-def _start(ruleset: Ruleset, graph: Graph, values: Values, one: MatrixDescriptor) -> _Start | None:
-    """Where the start of a descriptor comes from."""
-    address = hardware.descriptor_reach(ruleset.book) // hardware.descriptor_unit(ruleset.book) - 1  # its bits
-    number, part = one.number, values.operands(one.number)[one.operand].parts[0]
-    added = 0
-    for _ in range(_DEEPEST):
-        if part.registers or part.value is not None or part.offset or not part.names:
-            return None
-        reaching = values.reaching(number, part.names[0], graph.module.instructions[number].scope)
-        if len(reaching) != 1:
-            return None
-        (definition,) = reaching
-        base = _Start(definition, added)
-        number = definition[0]
-        statement, operands = graph.module.instructions[number], values.operands(number)
-        name = statement.opcode.partition(".")[0]
-        if statement.guard or len(operands) < 2 or not operands[1].parts:
-            return base
-        first = operands[1].parts[0]
-        if name == "mov" and first.registers and not operands[0].parts[0].registers:
-            part = first.members[0]  # the lower half
-            continue
-        if name not in ("add", "or") or len(operands) != 3:
-            return base
-        constant = operands[2].parts[0].value
-        if constant is None or (name == "or" and constant & address):
-            return base
-        part, added = first, added + (constant & address)
-    return None
 
 
 __all__ = ["tile_facts"]

@@ -75,10 +75,19 @@ def swizzle_period(book: Rulebook) -> int:
 
 def swizzle_row(book: Rulebook, swizzle: str) -> int:
     """The bytes of a row of a swizzle of shared memory."""
+    return _of_swizzle(book, swizzle, "row")
+
+
+def swizzle_pattern(book: Rulebook, swizzle: str) -> int:
+    """The bytes after which a swizzle of shared memory repeats: those of eight rows."""
+    return _of_swizzle(book, swizzle, "pattern")
+
+
+def _of_swizzle(book: Rulebook, swizzle: str, column: str) -> int:
     table = book.shared_table("smem_swizzle")
-    row = table.rows[swizzle,][table.columns.index("row")]
-    assert isinstance(row, int), "rules/descriptor/smem.rule"
-    return row
+    found = table.rows[swizzle,][table.columns.index(column)]
+    assert isinstance(found, int), "rules/descriptor/smem.rule"
+    return found
 
 
 def widest_row(book: Rulebook) -> int:

@@ -14,7 +14,7 @@ are integers with a bit for each.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from tileproof.base.records import dataclass, field
@@ -36,6 +36,8 @@ class Filled:
         read: what was read since, in units from the first byte on; ``brought``: those that nothing else ever wrote.
         reader: the last operation that read there.
         number: how many boxes were copied before.
+        parts: what each MMA read of it, by its ``id``; ``others``: whether anything else did, or what is not known.
+        beside: another box of the same tile: one MMA reads of both.
     """
 
     box: Box
@@ -43,6 +45,43 @@ class Filled:
     read: int = 0
     brought: int = 0
     reader: Operation | None = None
+    parts: dict[int, tuple[Operation, int]] = field(default_factory=dict)
+    others: bool = False
+    beside: Filled | None = None
+
+    @property
+    def start(self) -> int:
+        """The first byte of the box; it is kept only where that is known."""
+        where = self.box.where
+        assert where is not None and where.offset is not None
+        return where.offset
+
+    def first_of_tile(self) -> Filled:
+        """The box that stands for all that MMAs read together."""
+        one = self
+        while one.beside is not None:
+            if one.beside.beside is not None:
+                one.beside = one.beside.beside
+            one = one.beside
+        return one
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """Some of a tile that fewer MMAs read than what lies around it.
+
+    Attributes:
+        box: the first one of the tile.
+        first, bytes: from where on, in bytes from the first of the tile, and how many.
+        readers: how many MMAs read it.
+        reader: the MMA that reads something else instead, as it seems.
+    """
+
+    box: Box
+    first: int
+    bytes: int
+    readers: int
+    reader: Operation
 
 
 @dataclass(slots=True)
@@ -56,7 +95,7 @@ class BoxReads:
         others: the units that anything else wrote, with the rest of their lines.
         operands: the places where the operands of MMAs begin, with the first one that reads there and how many boxes
             were copied before.
-        lost: whether it is not known where a box was copied to.
+        lost: whether it is not known where a box was copied to; ``vague``: whether it is not what something reads.
     """
 
     unit: int
@@ -67,6 +106,7 @@ class BoxReads:
     others: dict[Memory, int] = field(default_factory=dict)
     operands: dict[tuple[int, int, int], tuple[Operation, int]] = field(default_factory=dict)
     lost: bool = False
+    vague: bool = False
 
     def fill(self, box: Box) -> None:
         """A box is copied."""
@@ -82,7 +122,9 @@ class BoxReads:
         self.boxes[id(box)] = self.latest[*memory, where.offset] = Filled(box, len(self.boxes))
 
     def begin(self, memory: Memory, start: int, reader: Operation) -> None:
-        """An operand of an MMA begins at a byte."""
+        """An operand of an MMA begins at a byte; one before all memory says nothing: integers are supposed wrongly."""
+        if start < 0:
+            return
         self.operands.setdefault((*memory, start), (reader, len(self.boxes)))
 
     def write(self, memory: Memory, low: int, high: int) -> None:
@@ -93,14 +135,37 @@ class BoxReads:
         first, last = low // line * self.line, -(-high // line) * self.line
         self.others[memory] = self.others.get(memory, 0) | (1 << last) - (1 << first)
 
-    def read(self, memory: Memory, low: int, units: int, reader: Operation) -> None:
-        """Units are read, from a byte on that begins one."""
+    def read_anyhow(self, memory: Memory, low: int, high: int) -> None:
+        """Something reads from a byte on, by no descriptor or not known how much of what lies there."""
+        starts = self.starts.get(memory, [])
+        for at in range(max(bisect_right(starts, low) - 1, 0), bisect_left(starts, high)):
+            filled = self.latest.get((*memory, starts[at]))
+            if filled is not None:
+                filled.others = True
+
+    def read(
+        self,
+        memory: Memory,
+        low: int,
+        units: int,
+        reader: Operation,
+        multiplies: bool = False,
+        padded: bool = False,
+    ) -> None:
+        """Units are read, from a byte on that begins one.
+
+        Args:
+            multiplies: whether an MMA reads them; ``padded``: perhaps more than copies bring.
+        """
         starts = self.starts.get(memory)
-        if not starts or low < 0 or low % self.unit:
+        if not starts or low % self.unit:
             return
+        if low < 0:
+            units, low = units >> -low // self.unit, 0
         first = low // self.unit
-        own = ~(self.others.get(memory, 0) >> first)
+        own = 0 if padded else ~(self.others.get(memory, 0) >> first)
         high = low + units.bit_length() * self.unit
+        tile: Filled | None = None
         for at in range(max(bisect_right(starts, low) - 1, 0), bisect_left(starts, high)):
             start = starts[at] // self.unit
             before = -1 if at + 1 == len(starts) else (1 << starts[at + 1] // self.unit - start) - 1
@@ -110,9 +175,18 @@ class BoxReads:
             )
             if mine:
                 filled = self.latest[*memory, starts[at]]
-                filled.read |= mine
+                filled.read |= 0 if padded else mine
                 filled.brought |= brought
                 filled.reader = reader if brought else filled.reader
+                if not multiplies:
+                    filled.others = True
+                    continue
+                filled.parts[id(reader)] = reader, mine | filled.parts.get(id(reader), (reader, 0))[1]
+                root = filled.first_of_tile()
+                if tile is None or tile.box.alike != root.box.alike:
+                    tile = root
+                elif tile is not root:
+                    root.beside = tile
 
     def read_by_threads(self, memory: Memory, touched: AccessSet, reader: Operation) -> None:
         """Threads read."""
@@ -173,8 +247,8 @@ class BoxReads:
         first: dict[Memory, dict[tuple[int, int], Filled]] = {}  # by the first byte and the one behind the last
         for key, one in self.boxes.items():
             where = one.box.where
-            assert where is not None and where.offset is not None, "it is kept only where that is known"
-            reach = where.offset, where.offset + most.get(key, _FAR)
+            assert where is not None
+            reach = one.start, one.start + most.get(key, _FAR)
             first.setdefault((one.box.cta, where.memory.serial), {}).setdefault(reach, one)
         for (cta, serial, start), (reader, number) in self.operands.items():
             boxes = first.get((cta, serial), {})
@@ -182,6 +256,49 @@ class BoxReads:
             behind = [(low, one.number, one.box) for (low, _), one in boxes.items() if low > start]
             if behind and not written and not self.others.get((cta, serial), 0) >> start // self.unit & 1:
                 yield start, reader, min(behind)[2]
+
+    def unread(self) -> Iterator[Unread]:
+        """What fewer MMAs read of the tiles that nothing else reads, while more than for most of it read some.
+
+        Or nothing at all, and less of it in some lines of memory than in others. A kernel whose rows are shorter than
+        the box leaves out the same of all lines.
+        """
+        tiles: dict[int, list[Filled]] = {}
+        for filled in () if self.vague else self.boxes.values():
+            tiles.setdefault(id(filled.first_of_tile()), []).append(filled)
+        for boxes in tiles.values():
+            if any(one.others for one in boxes):
+                continue
+            one = self._unread(boxes)
+            if one is not None:
+                yield one
+
+    def _unread(self, boxes: Sequence[Filled]) -> Unread | None:
+        """The same of the boxes of one tile; up to the end of the last line of each of which anything is read."""
+        first = min(boxes, key=lambda one: one.start)
+        mask = (1 << self.line) - 1
+        parts: dict[int, tuple[Operation, int]] = {}
+        every, patterns = 0, set[int]()
+        for one in boxes:
+            behind, once = (one.start - first.start) // self.unit, 0
+            for key, (reader, part) in one.parts.items():
+                once |= part
+                parts[key] = reader, part << behind | parts.get(key, (reader, 0))[1]
+            lines = range(0, once.bit_length(), self.line)
+            patterns.update(once >> at & mask for at in lines)
+            every |= (1 << len(lines) * self.line) - 1 << behind
+        levels = _levels(part for _, part in parts.values())
+        if not levels:
+            return None
+        usual = max(range(len(levels)), key=lambda at: (levels[at] & ~_at(levels, at + 1)).bit_count())
+        many = _at(levels, usual + 1)
+        if not every & ~levels[usual] or not (many or len(patterns) > 1):
+            return None
+        readers = next(at for at in range(usual + 1) if every & ~levels[at])
+        few = every & ~levels[readers]
+        begin = (few & -few).bit_length() - 1
+        reader = _astray([*parts.values()], few, many)
+        return Unread(first.box, begin * self.unit, few.bit_count() * self.unit, readers, reader)
 
     def _of_boxes(self, phase: Delivery, room: Mapping[object, int]) -> list[int] | None:
         """The bytes that are read of each box of a phase; None where that is not known of one."""
@@ -197,12 +314,44 @@ class BoxReads:
     def _contiguous(self, filled: Filled) -> int:
         """The bytes that are read of a box from its first one on, without a gap, up to the last one that it brought."""
         where = filled.box.where
-        assert where is not None and where.offset is not None, "it is kept only where that is known"
+        assert where is not None
         starts = self.starts[filled.box.cta, where.memory.serial]
         whole = (~filled.read & filled.read + 1) - 1
         size = self.unit * (filled.brought & whole).bit_length()
-        behind = bisect_right(starts, where.offset)
-        return min(size, starts[behind] - where.offset) if behind < len(starts) else size
+        behind = bisect_right(starts, filled.start)
+        return min(size, starts[behind] - filled.start) if behind < len(starts) else size
+
+
+def _levels(parts: Iterable[int]) -> list[int]:
+    """The units that are in one part or more, in two or more, and so on."""
+    levels: list[int] = []
+    for part in parts:
+        again = part
+        for at, level in enumerate(levels):
+            levels[at], again = level | again, level & again
+        if again:
+            levels.append(again)
+    return levels
+
+
+def _at(levels: Sequence[int], at: int) -> int:
+    return levels[at] if at < len(levels) else 0
+
+
+def _astray(parts: Sequence[tuple[Operation, int]], few: int, many: int) -> Operation:
+    """The MMA that should read what too few read.
+
+    Of those that read what too many do it is the one that reads most of what one of those few reads as well, or the
+    one whose place it is where MMAs go through a tile in order. If there are none it is the one that reads least.
+    """
+    ordered = sorted(parts, key=lambda one: one[0].span.start)
+    others = [(reader, part) for reader, part in ordered if part & many and not part & few]
+    twins = [part for _, part in ordered if part & few]
+    if others and twins:
+        return max(others, key=lambda one: max((one[1] & twin).bit_count() for twin in twins))[0]
+    if others:
+        return others[0 if few & -few < many & -many else -1][0]
+    return min(ordered, key=lambda one: one[1].bit_count())[0]
 
 
 @lru_cache(maxsize=512)
@@ -217,4 +366,4 @@ def _units(touched: int, apart: int, unit: int) -> int:
     return int(lowest[::-1], 2)
 
 
-__all__ = ["BoxReads", "Filled"]
+__all__ = ["BoxReads", "Filled", "Unread"]

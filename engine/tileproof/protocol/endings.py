@@ -17,10 +17,14 @@ from tileproof.protocol.explore import around, guards_of
 from tileproof.protocol.faults import UNFINISHED
 from tileproof.protocol.machine import Machine
 from tileproof.protocol.state import Barrier, Delivery
+from tileproof.protocol.steps import words
 from tileproof.protocol.warps import Awaited, BarrierKey, OnMbarrier, OnRegisters
+from tileproof.ptx.matrices import copied_piece
 
 _Maps: TypeAlias = "tuple[tuple[object, int], ...]"  # how many boxes of each tensor map
 _MULTIPLYING = ("raw_mma", "raw_wgmma")
+_COPYING = "raw_tmem_copy"
+_BYTE = 8
 _WRITING = ("async_load", "write", "matrix_store")  # steps that write shared memory where one of their operands says
 
 
@@ -213,7 +217,8 @@ def understated_bytes(machine: Machine) -> None:
 
     Not where anything else may have written there: a copy or a write whose place is not known, or what was not
     followed. Nor where there is an error already, but for a phase that nobody waits for any more. An MMA reads a whole
-    number of rows, of which a kernel may fill fewer: it makes nothing of the last rows of the result.
+    number of rows, of which a kernel may fill fewer: it makes nothing of the last rows of the result. So it is with the
+    scale factors that tcgen05.cp takes, perhaps after threads have put them in order.
     """
     reads, known, said = _box_reads(machine), Operations.of(machine.book), set[int]()
     if reads is None or _errors(machine) - {UNFINISHED}:
@@ -228,8 +233,33 @@ def understated_bytes(machine: Machine) -> None:
         missing = found[0] - phase.bytes
         if known.step(found[1].name) in _MULTIPLYING and _last_rows(machine, missing, len(phase.boxes)):
             machine.report("PR182", "here", at, at=places, barrier=name, expected=expected, read=read)
+        elif missing < _piece(machine):
+            machine.report("PR182", "factors", at, at=places, barrier=name, expected=expected, read=read)
         else:
             machine.report("PR139", "here", at, at=places, barrier=name, expected=expected, read=read)
+
+
+def partly_read(machine: Machine) -> None:
+    """Report tiles of which MMAs read all but some, where one of them reads what another does, or beyond the tile.
+
+    Not where something else may read it: an MMA that was not executed, or a read whose place is not known.
+    """
+    reads, executed = _box_reads(machine), machine.coverage.executed
+    code = machine.program.code
+    if reads is None or any(
+        one.effect is not None and one.effect.name in _MULTIPLYING and id(one.operation) not in executed for one in code
+    ):
+        return
+    said = set[int]()
+    for one in reads.unread():
+        if id(one.reader) in said:
+            continue
+        said.add(id(one.reader))
+        at = (("copy", one.box.operation),)
+        if one.readers:
+            machine.report("PR194", "fewer", one.reader, at=at, first=one.first, bytes=one.bytes)
+        else:
+            machine.report("PR194", "here", one.reader, at=at, first=one.first, bytes=one.bytes)
 
 
 def copied_several_times(machine: Machine) -> None:
@@ -340,6 +370,14 @@ def _last_rows(machine: Machine, missing: int, copies: int) -> bool:
     """Whether bytes that are missing are whole rows at the end of each copy, fewer than a group of rows."""
     row, group = hardware.widest_row(machine.book), limit(machine, "swizzle_bytes")
     return missing % (row * copies) == 0 and missing // copies < group
+
+
+def _piece(machine: Machine) -> int:
+    """The most bytes that a tcgen05.cp of the kernel copies at once; 0 where it has none."""
+    book, executed = machine.book, machine.coverage.executed
+    copies = [one.operation for one in machine.program.code if one.effect is not None and one.effect.name == _COPYING]
+    pieces = [copied_piece(book, words(one)) for one in copies if id(one) in executed]
+    return max((rows * bits // _BYTE for rows, bits in filter(None, pieces)), default=0)
 
 
 def register_budget(machine: Machine) -> None:

@@ -22,7 +22,7 @@ SURPLUS = "PR122"  # more arrivals than a phase expects: loops that are passed m
 UNINITIALISED = "PR120"  # an mbarrier is used before it is initialised: how often loops run does not matter
 HAZARDS = {"PR110", "PR111", "PR112", "PR113", "PR114", "PR116"}  # two accesses without an order
 TENSOR_MAPS = {"PR186", "PR187"}  # that the kernel modifies
-BY_CHANCE = {"PR162", "PR188", "PR189", "PR193"}  # what goes wrong only where some are late, or perhaps
+BY_CHANCE = {"PR162", "PR188", "PR189", "PR193", "PR194"}  # what goes wrong only where some are late, or perhaps
 UNREAD = {"PR106", "PR107"}  # bulk stores that may still read when the kernel ends: after no wait, or behind the last
 UNORDERED = HAZARDS | {"PR101", "PR103", "PR104", "PR105", "PR118", "PR153"}  # and what else an order is missing for
 

@@ -28,7 +28,7 @@ from tileproof.protocol.actions.exits import came_early
 from tileproof.protocol.actions.written import never_read
 from tileproof.protocol.bounded import of_bounded_threads
 from tileproof.protocol.deciding import ends, literal, turns_written
-from tileproof.protocol.endings import by_some_lanes, missed_phases
+from tileproof.protocol.endings import by_some_lanes, missed_phases, partly_read
 from tileproof.protocol.explore import Decisions, Sizes, Sought, behind, in_empty_loops, seek, unreachable
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, UNREAD, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
@@ -179,6 +179,7 @@ def _by_chance(long: Run) -> list[ProtocolFault]:
     missed_phases(machine)
     came_early(machine)
     never_read(machine)
+    partly_read(machine)
     return machine.faults[before:]
 
 

@@ -17,6 +17,7 @@ from tileproof.evaluate import bitfields, hardware
 from tileproof.layout import Layout, crd2idx
 from tileproof.layout.basics import modes
 from tileproof.memory.instruction_words import judged_fields, plain_shape, scaled_shape
+from tileproof.protocol.state import Extent
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.matrices import (
     INSTRUCTION,
@@ -42,9 +43,9 @@ class MatrixReads:
         self._ruleset = book.under("ptx")
         self._graph = graph
         self._values: Values | None = None
-        self._known: dict[tuple[int, int | None], Mapping[int, int]] = {}
+        self._known: dict[tuple[int, int | None], Mapping[int, Extent]] = {}
 
-    def of(self, number: int, word: int | None = None) -> Mapping[int, int]:
+    def of(self, number: int, word: int | None = None) -> Mapping[int, Extent]:
         """What a statement reads from the start of its operands on: by their index, those that are known.
 
         Args:
@@ -65,30 +66,33 @@ class _Side:
     Attributes:
         rows, columns: along MN and along K.
         bits: of an element in shared memory.
+        padded: as ``Extent`` has it.
     """
 
     rows: int
     columns: int
     bits: int
     major: str
+    padded: bool = False
 
 
-def _reads(ruleset: Ruleset, graph: Graph, values: Values, number: int, word: int | None) -> dict[int, int]:
+def _reads(ruleset: Ruleset, graph: Graph, values: Values, number: int, word: int | None) -> dict[int, Extent]:
     opcode = graph.module.instructions[number].opcode
     copied = copied_matrix(graph, values, number)
     if copied is not None:
         side = _of_copy(ruleset.book, opcode)
         units = _described(ruleset, copied, side) if side is not None else 0
-        return {copied.operand: units} if units else {}
+        return {copied.operand: Extent(units)} if units else {}
     if opcode.startswith("wgmma"):
         sides = _of_wgmma(ruleset.book, opcode, values, number)
     else:
         sides = _of_tcgen05(ruleset, opcode, values, number, word)
     found = {}
     for one in matrix_descriptors(ruleset, graph, values, number) if sides else ():
-        units = _described(ruleset, one, sides[one.role]) if one.role in sides else 0
-        if units:
-            found[one.operand] = units
+        side = sides.get(one.role)
+        units = _described(ruleset, one, side) if side is not None else 0
+        if side is not None and units:
+            found[one.operand] = Extent(units, side.padded)
     return found
 
 
@@ -101,12 +105,10 @@ def _of_wgmma(book: Rulebook, opcode: str, values: Values, number: int) -> dict[
     elements = book.shared_table("element").rows
     sides = {}
     operands = {"a": (rows, found.a_type, found.a_major), "b": (columns, found.b_type, found.b_major)}
-    if _padded(book, columns):
-        del operands["b"]
     for role, (size, kind, major) in operands.items():
         bits = elements.get((kind,), (None,))[0]
         if isinstance(bits, int) and major is not None:
-            sides[role] = _Side(size, k, bits, major)
+            sides[role] = _Side(size, k, bits, major, role == "b" and _padded(book, columns))
     return sides
 
 
@@ -138,10 +140,9 @@ def _of_tcgen05(ruleset: Ruleset, opcode: str, values: Values, number: int, word
         rows, columns = shape[size], shape["K"]
         (element, *_) = ruleset.book.shared_table("element").rows[str(shape[f"{role}.type"]),]
         bits = hardware.smem_bits(ruleset.book, {"kind": kind, **shape}, role)
-        if role == "b" and _padded(ruleset.book, rows):
-            continue
         if isinstance(rows, int) and isinstance(columns, int) and element == bits:
-            sides[role] = _Side(rows // ctas, columns, bits, str(shape[f"{role}.major"]))
+            padded = role == "b" and _padded(ruleset.book, rows)
+            sides[role] = _Side(rows // ctas, columns, bits, str(shape[f"{role}.major"]), padded)
     return sides
 
 
@@ -155,8 +156,6 @@ def _of_copy(book: Rulebook, opcode: str) -> _Side | None:
 
 
 def _padded(book: Rulebook, columns: Scalar) -> bool:
-    """Whether rows of B may be read that no copy brings: who has a smaller N than there is takes what it computes for
-    those columns of the result for nothing."""
     return isinstance(columns, int) and columns <= hardware.limit(book, "padded_columns")
 
 

@@ -27,6 +27,20 @@ class EarlyRead:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """What an instruction reads by a descriptor.
+
+    Attributes:
+        units: a set of units of a bulk copy, from the start address on, before the swizzle.
+        padded: whether there may be more rows of B than copies bring: who has a smaller N than there is takes what is
+            computed for those columns of the result for nothing.
+    """
+
+    units: int
+    padded: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What the module says of a kernel.
 
@@ -49,7 +63,7 @@ class Surroundings:
     unfenced: frozenset[str] = frozenset()
     clusters: int = 1
     turned: bool = False
-    read: Callable[[Operation, int | None], Mapping[int, int]] | None = None
+    read: Callable[[Operation, int | None], Mapping[int, Extent]] | None = None
 
 
 @dataclass(slots=True)
@@ -745,6 +759,7 @@ __all__ = [
     "Delivery",
     "EarlyRead",
     "Exits",
+    "Extent",
     "NamedBarriers",
     "Place",
     "Releases",

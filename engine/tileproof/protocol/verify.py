@@ -42,7 +42,7 @@ from tileproof.protocol.matrix_reads import MatrixReads
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function, place_of
 from tileproof.protocol.runs import Doubt, Outcome, each_once, key_of
-from tileproof.protocol.state import EarlyRead, Surroundings
+from tileproof.protocol.state import EarlyRead, Extent, Surroundings
 from tileproof.protocol.steps import Step, effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Study
@@ -401,13 +401,15 @@ def _counted(
     return launched, _launched(book, launched, judged, wrong_in, right_in, thorough)
 
 
-def _read(reads: MatrixReads, numbers: Mapping[int, int], operation: Operation, word: int | None) -> Mapping[int, int]:
+def _read(
+    reads: MatrixReads, numbers: Mapping[int, int], operation: Operation, word: int | None
+) -> Mapping[int, Extent]:
     """What an MMA, or tcgen05.cp, reads behind the start of its operands, by their place among those of the step."""
     found = numbers.get(id(operation))
     if found is None:
         return {}
     first = 1 if "wgmma" in operation.name else 0  # the accumulator of wgmma is no operand of the step
-    return {operand - first: units for operand, units in reads.of(found, word).items()}
+    return {operand - first: one for operand, one in reads.of(found, word).items()}
 
 
 def _of_launch(book: Rulebook, code: str) -> bool:

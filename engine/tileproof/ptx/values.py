@@ -19,6 +19,7 @@ from tileproof.ptx import abstract
 from tileproof.ptx.abstract import Integer, anything, of_constant, of_range
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.module import Scope, Statement
+from tileproof.ptx.remainders import less_a_multiple
 from tileproof.ptx.text import Operand, Part, operands_of
 from tileproof.ptx.vocabulary import word_of
 from tileproof.rulebase.book import Rulebook
@@ -228,29 +229,29 @@ class Values:
         """
         if len(predicate.names) != 1 or predicate.negated or len(register.names) != 1 or register.offset:
             return None
-        at = self._before(number, predicate.names[0])
+        at = self.before(number, predicate.names[0])
         opcode = self.module.instructions[at].opcode if at is not None else ""
         if at is None or not opcode.startswith(_EQUALITY):
             return None
         (read, against), other, more, used = self._with_number(at), register.names[0], 0, number
         if read != other:
-            summed = self._before(number, other)
+            summed = self.before(number, other)
             if summed is None or not self.module.instructions[summed].opcode.startswith("add."):
                 return None
             (summand, more), used = self._with_number(summed), summed
             if summand != read:
                 return None
-        if read is None or self._written_between(read, number, min(at, used), max(at, used)):
+        if read is None or self.written_between(read, number, min(at, used), max(at, used)):
             return None
         return against + more, opcode.startswith("setp.ne")
 
-    def _before(self, number: int, name: str) -> int | None:
+    def before(self, number: int, name: str) -> int | None:
         """The one instruction before another one in its block that gives a register the value which that one reads."""
         found = self.reaching(number, name, self.module.instructions[number].scope)
         at = next(iter(found))[0] if len(found) == 1 else number
         return at if at < number and self.block_of[at] == self.block_of[number] else None
 
-    def _written_between(self, name: str, number: int, first: int, last: int) -> bool:
+    def written_between(self, name: str, number: int, first: int, last: int) -> bool:
         """Whether a register, as an instruction of a number names it, is written from one instruction up to another."""
         declared = self.module.instructions[number].scope.register(name)
         written = self.definitions.get((name, id(declared[1]) if declared is not None else 0), ())
@@ -426,6 +427,27 @@ def _binary(compute: Callable[[Integer, Integer], Integer]) -> Callable[[_Readin
     return transfer
 
 
+def _subtract(one: _Reading) -> Integer | None:
+    """``sub``, also as the last instruction of a remainder."""
+    a, b = one.get(1), one.get(2)
+    if a is None or b is None or not one.integers:
+        return None if one.integers else anything(one.width)
+    found = less_a_multiple(one.values, one.number, a)
+    return found if found is not None else abstract.subtract(a, b)
+
+
+def _quotient(one: _Reading) -> Integer | None:
+    """``div`` and ``rem`` of unsigned integers by one number."""
+    a, b = one.get(1), one.get(2)
+    if a is None or b is None:
+        return None
+    if one.signed or not one.integers or not b.value:
+        return anything(one.width)
+    if one.statement.opcode.startswith("div"):
+        return of_range(one.width, a.low // b.value, a.high // b.value)
+    return of_range(one.width, 0, min(a.high, b.value - 1))
+
+
 def _shift(compute: Callable[[Integer, Integer, bool], Integer]) -> Callable[[_Reading], Integer | None]:
     def transfer(one: _Reading) -> Integer | None:
         a, b = one.get(1), one.get(2, 32)
@@ -583,7 +605,9 @@ _TRANSFER: dict[str, Callable[[_Reading], Integer | None]] = {
     "cvt": _convert,
     "cvta": lambda one: anything(one.width),
     "add": _binary(abstract.add),
-    "sub": _binary(abstract.subtract),
+    "sub": _subtract,
+    "div": _quotient,
+    "rem": _quotient,
     "mul.lo": _multiply,
     "mul.wide": _multiply,
     "mad.lo": _multiply,

@@ -83,6 +83,8 @@ def access(
             for start, mine in started(thread_set, where.parts, agents):
                 there = replace(where, offset=start, parts=())
                 access(machine, thread_set, operation, there, kind, writes, mine, moment, APART, ctas)
+        elif machine.reads is not None and not writes and where.memory.space == "smem":
+            machine.reads.vague = True
         return
     if where.apart and not shape:
         shape = APART
@@ -114,6 +116,8 @@ def access(
                 machine.reads.write(memory, low, high)
             elif touched_bytes is not None and not writes:
                 machine.reads.read_by_threads(memory, touched_bytes, operation)
+            elif not writes and kind in (".tma", ".generic"):
+                machine.reads.read_anyhow(memory, low, high)
         if writes:
             mailboxes = machine.mailboxes.get((cta, where.memory.serial))
             if mailboxes:

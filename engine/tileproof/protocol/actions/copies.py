@@ -531,6 +531,8 @@ def _raw_tmem_copy(machine: Machine, thread_set: ThreadSet, instruction: Instruc
         ctas = cta_pair(machine, thread_set, words(instruction.operation))
         agents = (("tc", thread_set.cta, thread_set.warps[0]),)
         read_by_descriptor(machine, thread_set, instruction, 1, source, ".s2t", agents, machine.now, ctas)
+    elif machine.reads is not None:
+        machine.reads.vague = True
     return thread_set.place + 1
 
 

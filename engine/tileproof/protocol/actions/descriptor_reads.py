@@ -45,13 +45,20 @@ def read_by_descriptor(
     for start, _ in begun:
         for cta in ctas:
             reads.begin((cta, where.memory.serial), start, instruction.operation)
-    units = known(instruction.operation, word).get(place)
-    if not units:
+    extent = known(instruction.operation, word).get(place)
+    if extent is None:
+        reads.vague |= not begun
+        for start, _ in begun:
+            for cta in ctas:
+                reads.read_anyhow((cta, where.memory.serial), start, start + 1)
         return
-    line = reads.unit * reads.line
+    line, units = reads.unit * reads.line, extent.units
     for start, mine in begun:
         for cta in ctas:
-            reads.read((cta, where.memory.serial), start, units, instruction.operation)
+            memory = cta, where.memory.serial
+            reads.read(memory, start, units, instruction.operation, kind != ".s2t", extent.padded)
+        if extent.padded:
+            continue
         before = start % line
         lines = _lines(units, before // reads.unit, reads.line)
         there = replace(where, offset=start - before, extent=lines * line, parts=())

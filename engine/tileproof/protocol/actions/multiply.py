@@ -82,9 +82,12 @@ def _wgmma(machine: Machine, thread_set: ThreadSet, instruction: Instruction, fi
     queue = thread_set.queue("wgmma")
     moment = machine.tick()
     used: dict[tuple[int, int, int], str] = {}
-    for place in range(first, len(instruction.inputs)):
+    last = len(instruction.inputs) - 1
+    for place in range(first, last + 1):
         where = address(thread_set, instruction, place)
         if where is None:
+            if machine.reads is not None and (place == last or last - first == 1):  # a descriptor, no register of A
+                machine.reads.vague = True
             continue
         if where.memory.space == "rmem":
             used[span(where)] = where.memory.name
@@ -205,9 +208,15 @@ def _operand(
     where = single_address(machine, thread_set, instruction, place)
     if where is None or place or not least or where.memory.space != "tmem":
         return where
-    word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR)  # it says how large the accumulator is
+    word = _word(machine, thread_set, instruction)  # it says how large the accumulator is
     reach = None if word is None else reach_of(machine.book, instruction.operation, word)
     return where if reach is None else replace(where, extent=reach[0], lanes=(1 << reach[1]) - 1)
+
+
+def _word(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> int | None:
+    """The instruction descriptor, where the text tells it: that of a host-made argument nobody can suppose."""
+    word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR)
+    return None if isinstance(word, Supposed) else word
 
 
 @action("raw_mma")
@@ -237,8 +246,10 @@ def _raw_mma(machine: Machine, thread_set: ThreadSet, instruction: Instruction) 
         where = address(thread_set, instruction, place) if place < len(instruction.inputs) else None
         if where is not None and where.memory.space == "smem":  # a descriptor
             access(machine, thread_set, instruction.operation, where, ".mma", False, agents, moment, ctas=ctas)
-            word = integer(machine, thread_set, instruction, _RAW_DESCRIPTOR)
+            word = _word(machine, thread_set, instruction)
             read_by_descriptor(machine, thread_set, instruction, place, where, ".mma", agents, moment, ctas, word)
+        elif where is None and machine.reads is not None:
+            machine.reads.vague = True
     return thread_set.place + 1
 
 
