@@ -261,6 +261,17 @@ def test_bytes_of_a_tile_that_no_mma_reads_while_others_are_read_twice(step: int
     assert one.span.start == text.index("wgmma", text.index(wrong))
 
 
+def test_a_part_of_a_tile_that_is_read_with_another_swizzle():
+    """Bits that are flipped above the start address do not move it."""
+    right = "add.s64 %rd5, %rd4, 4;"
+    text = WIDE.replace(right, f"xor.b64 %rd5, %rd4, 0x4000000000000000; {right.replace('%rd4', '%rd5')}")
+    report = tileproof.check(text)
+    assert [one.code for one in report.diagnostics] == ["DS148", "DS148", "PR194"]
+    assert {text[one.span.start :].startswith(("%rd5", "wgmma")) for one in report.diagnostics} == {True}
+    (kernel,) = report.files[0].kernels
+    assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
+
+
 def test_rows_that_are_shorter_than_a_box_are_none_that_is_partly_read():
     """A head of 32 elements in a box of 64: the rest of each row is zero."""
     steps = [line for line in WIDE.splitlines(True) if "add.s64 %rd5" in line]

@@ -42,10 +42,10 @@ def start_of(ruleset: Ruleset, graph: Graph, values: Values, one: MatrixDescript
         if name == "mov" and first.registers and not operands[0].parts[0].registers:
             part = first.members[0]  # the lower half
             continue
-        if name not in ("add", "or") or len(operands) != 3:
+        if name not in ("add", "or", "xor") or len(operands) != 3:
             return base
         constant = operands[2].parts[0].value
-        if constant is None or (name == "or" and constant & address):
+        if constant is None or (name != "add" and constant & address):
             return base
         part, added = first, added + (constant & address)
     return None

@@ -321,13 +321,16 @@ def _exclude(one: _Opcode) -> Computation:
     lifted = lift(operator.xor, "xori")
     raised = lift(operator.lshift, "shli")
     unit, pair = descriptor_unit(one.book), 1 << limit(one.book, "pair_bit")
+    reach = 1 << field(one.book, "tcgen05.descriptor", "start").width
 
     def function(a: Value, b: Value) -> Sequence[Value]:
         base, bits = (a, b) if isinstance(a, Address) else (b, a)
         if not isinstance(base, Address):
             return (lifted(a, b),)
-        if base.memory.space != "smem" or is_negated(base) or is_descriptor(base, unit) or isinstance(bits, Supposed):
+        if base.memory.space != "smem" or is_negated(base) or isinstance(bits, Supposed):
             return (None,)
+        if is_descriptor(base, unit):  # other fields than the start address do not say where it is
+            return (base if isinstance(bits, int) and not bits & reach - 1 else None,)
         if is_shifted(base):  # its bits are those of the address, so much higher
             return (_swizzled(base, raised(bits, _shift_of(base))),)
         if isinstance(bits, int) and bits & pair and not base.leader and not isinstance(base.peer, Lanes):
