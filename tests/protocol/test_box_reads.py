@@ -534,6 +534,11 @@ def test_what_a_wgmma_reads(fields: int, flags: str, rows: int):
     assert units(statement, f"  or.b64 %rd2, %rd1, {fields};") == {1: 2 * rows, 2: 2 * rows}
 
 
+def test_of_a_sparse_operand_a_wgmma_reads_every_second_element():
+    statement = f"wgmma.mma_async.sp.sync.aligned.m64n64k32.f32.bf16.bf16 {{{_D}}}, %rd2, %rd2, %r1, 0, 1, 1, 1, 0, 0;"
+    assert units(statement, f"  or.b64 %rd2, %rd1, {_K128};") == {1: 128, 2: 256}
+
+
 def test_a_wgmma_reads_no_memory_for_what_is_in_registers():
     statement = (
         f"wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {{{_D}}}, {{%r1, %r1, %r1, %r1}}, %rd2, 1, 1, 1, 0;"

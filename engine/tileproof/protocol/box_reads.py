@@ -136,8 +136,13 @@ class BoxReads:
         self.others[memory] = self.others.get(memory, 0) | (1 << last) - (1 << first)
 
     def read_anyhow(self, memory: Memory, low: int, high: int) -> None:
-        """Something reads from a byte on, by no descriptor or not known how much of what lies there."""
+        """Something reads from a byte on, by no descriptor or not known how much of what lies there.
+
+        What anything else wrote there is of no box.
+        """
         starts = self.starts.get(memory, [])
+        if self.others.get(memory, 0) >> max(low, 0) // self.unit & 1:
+            return
         for at in range(max(bisect_right(starts, low) - 1, 0), bisect_left(starts, high)):
             filled = self.latest.get((*memory, starts[at]))
             if filled is not None:

@@ -97,9 +97,9 @@ def _reads(ruleset: Ruleset, graph: Graph, values: Values, number: int, word: in
 
 
 def _of_wgmma(book: Rulebook, opcode: str, values: Values, number: int) -> dict[str, _Side]:
-    """A and B, as far as they are known."""
+    """A and B, as far as they are known; of a sparse A every second element is kept."""
     found = read_wgmma(book, opcode, values.operands(number))
-    if found is None or found.shape is None or found.sparse:
+    if found is None or found.shape is None:
         return {}
     rows, columns, k = found.shape
     elements = book.shared_table("element").rows
@@ -108,7 +108,8 @@ def _of_wgmma(book: Rulebook, opcode: str, values: Values, number: int) -> dict[
     for role, (size, kind, major) in operands.items():
         bits = elements.get((kind,), (None,))[0]
         if isinstance(bits, int) and major is not None:
-            sides[role] = _Side(size, k, bits, major, role == "b" and _padded(book, columns))
+            deep = k // 2 if role == "a" and found.sparse else k
+            sides[role] = _Side(size, deep, bits, major, role == "b" and _padded(book, columns))
     return sides
 
 
