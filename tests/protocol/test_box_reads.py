@@ -261,13 +261,43 @@ def test_bytes_of_a_tile_that_no_mma_reads_while_others_are_read_twice(step: int
     assert one.span.start == text.index("wgmma", text.index(wrong))
 
 
+def test_parts_of_a_tile_that_several_mmas_read_each():
+    """Each step is multiplied twice; the second time the last one begins where the one before does."""
+    lines = WIDE.splitlines(True)
+    twice = (line + line.replace("%rd5, %rd5", "%rd6, %rd6") if "wgmma.mma_async" in line else line for line in lines)
+    text = "".join(twice)
+    again = "  add.s64 %rd5, %rd4, 6;\n  add.s64 %rd6, %rd4, 6;\n"
+    for step in (2, 4, 6):
+        one = f"  add.s64 %rd5, %rd4, {step};\n"
+        text = text.replace(one, one + one.replace("%rd5", "%rd6"))
+    assert text.count(again) == 1 and tileproof.check(text).diagnostics == ()
+    wrong = text.replace(again, again.replace("%rd6, %rd4, 6", "%rd6, %rd4, 4"))
+    (one,) = tileproof.check(wrong).diagnostics
+    assert one.code == "PR194" and "fewer MMAs read 2048 bytes of this tile, from byte 96 on" in one.message
+
+
+def test_a_tile_of_two_boxes_of_which_one_mma_reads():
+    """The second box brings the last 32 rows of 64."""
+    (copy,) = [line for line in WIDE.splitlines(True) if "cp.async.bulk.tensor" in line]
+    text = WIDE.replace(copy, f"{copy}  add.s32 %r29, %r14, 4096;\n{copy.replace('[%r14]', '[%r29]')}")
+    assert tileproof.check(text).diagnostics == ()
+    (one,) = tileproof.check(text.replace("%rd5, %rd4, 6;", "%rd5, %rd4, 4;")).diagnostics
+    assert one.code == "PR194" and "nothing reads 2048 bytes of this tile, from byte 96 on" in one.message
+
+
+def test_a_descriptor_that_begins_before_all_memory_is_followed():
+    text = WIDE.replace("add.s64 %rd5, %rd4, 2;", "add.s64 %rd5, %rd4, -2;")
+    (kernel,) = tileproof.check(text).files[0].kernels
+    assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
+
+
 def test_a_part_of_a_tile_that_is_read_with_another_swizzle():
     """Bits that are flipped above the start address do not move it."""
     right = "add.s64 %rd5, %rd4, 4;"
     text = WIDE.replace(right, f"xor.b64 %rd5, %rd4, 0x4000000000000000; {right.replace('%rd4', '%rd5')}")
     report = tileproof.check(text)
     assert [one.code for one in report.diagnostics] == ["DS148", "DS148", "PR194"]
-    assert {text[one.span.start :].startswith(("%rd5", "wgmma")) for one in report.diagnostics} == {True}
+    assert all(text[one.span.start :].startswith(("%rd5", "wgmma")) for one in report.diagnostics)
     (kernel,) = report.files[0].kernels
     assert (kernel.executed, kernel.reasons) == (kernel.steps, ())
 

@@ -180,6 +180,18 @@ def test_a_remainder_that_is_computed_by_multiplication(width: int, bits: int, d
     )
 
 
+def test_a_remainder_is_one_of_the_register_that_is_divided():
+    """Not of another one that a block has by the same name."""
+    body = """ld.shared.b32 r1, [smem]; ld.shared.b32 r2, [smem+4];
+    mul.hi.u32 r3, {0}, 0xAAAAAAAB; shr.u32 r4, r3, 1; mul.lo.s32 r5, r4, 3; sub.s32 r6, r1, r5;"""
+    assert value(body.format("r1"), "r6").high == 2
+    assert value(body.format("r2"), "r6") == abstract.anything(32)
+    inner = """ld.shared.b32 r1, [smem];
+    { .reg .b32 r1; ld.shared.b32 r1, [smem+4]; mul.hi.u32 r3, r1, 0xAAAAAAAB; }
+    shr.u32 r4, r3, 1; mul.lo.s32 r5, r4, 3; sub.s32 r6, r1, r5;"""
+    assert value(inner, "r6") == abstract.anything(32)
+
+
 def test_quotients_and_remainders_of_instructions():
     low = "ld.shared.b32 r1, [smem]; and.b32 r2, r1, 63;"
     assert [

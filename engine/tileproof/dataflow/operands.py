@@ -194,5 +194,6 @@ def _matrix(ruleset: Ruleset, values: Values, one: MatrixDescriptor, places: _Pl
     sbo, swizzle = held.get("sbo"), held.get("swizzle")
     if one.major == ".k" and isinstance(sbo, int) and swizzle not in (None, ".none"):
         pattern = hardware.swizzle_pattern(ruleset.book, str(swizzle))
-        held["between"] = ".yes" if sbo > pattern and places.read_between(one, pattern, sbo) else ".no"
+        if sbo > pattern and places.read_between(one, pattern, sbo):
+            held.pop("sbo")  # the groups of rows lie as they should, with those of other blocks between them
     yield _Judged(one.number, one.operand, "matrix_descriptor", {"operand": operand, **held}, {})

@@ -14,7 +14,7 @@ are integers with a bit for each.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from tileproof.base.records import dataclass, field
@@ -64,24 +64,6 @@ class Filled:
                 one.beside = one.beside.beside
             one = one.beside
         return one
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """Some of a tile that fewer MMAs read than what lies around it.
-
-    Attributes:
-        box: the first one of the tile.
-        first, bytes: from where on, in bytes from the first of the tile, and how many.
-        readers: how many MMAs read it.
-        reader: the MMA that reads something else instead, as it seems.
-    """
-
-    box: Box
-    first: int
-    bytes: int
-    readers: int
-    reader: Operation
 
 
 @dataclass(slots=True)
@@ -136,17 +118,17 @@ class BoxReads:
         self.others[memory] = self.others.get(memory, 0) | (1 << last) - (1 << first)
 
     def read_anyhow(self, memory: Memory, low: int, high: int) -> None:
-        """Something reads from a byte on, by no descriptor or not known how much of what lies there.
-
-        What anything else wrote there is of no box.
-        """
+        """Something reads what lies between two bytes, by no descriptor."""
         starts = self.starts.get(memory, [])
-        if self.others.get(memory, 0) >> max(low, 0) // self.unit & 1:
-            return
         for at in range(max(bisect_right(starts, low) - 1, 0), bisect_left(starts, high)):
             filled = self.latest.get((*memory, starts[at]))
             if filled is not None:
                 filled.others = True
+
+    def read_from(self, memory: Memory, start: int) -> None:
+        """A descriptor begins at a byte, and how much is read by it is not known: of no box, if anything else wrote."""
+        if not self.others.get(memory, 0) >> max(start, 0) // self.unit & 1:
+            self.read_anyhow(memory, start, start + 1)
 
     def read(
         self,
@@ -262,49 +244,6 @@ class BoxReads:
             if behind and not written and not self.others.get((cta, serial), 0) >> start // self.unit & 1:
                 yield start, reader, min(behind)[2]
 
-    def unread(self) -> Iterator[Unread]:
-        """What fewer MMAs read of the tiles that nothing else reads, while more than for most of it read some.
-
-        Or nothing at all, and less of it in some lines of memory than in others. A kernel whose rows are shorter than
-        the box leaves out the same of all lines.
-        """
-        tiles: dict[int, list[Filled]] = {}
-        for filled in () if self.vague else self.boxes.values():
-            tiles.setdefault(id(filled.first_of_tile()), []).append(filled)
-        for boxes in tiles.values():
-            if any(one.others for one in boxes):
-                continue
-            one = self._unread(boxes)
-            if one is not None:
-                yield one
-
-    def _unread(self, boxes: Sequence[Filled]) -> Unread | None:
-        """The same of the boxes of one tile; up to the end of the last line of each of which anything is read."""
-        first = min(boxes, key=lambda one: one.start)
-        mask = (1 << self.line) - 1
-        parts: dict[int, tuple[Operation, int]] = {}
-        every, patterns = 0, set[int]()
-        for one in boxes:
-            behind, once = (one.start - first.start) // self.unit, 0
-            for key, (reader, part) in one.parts.items():
-                once |= part
-                parts[key] = reader, part << behind | parts.get(key, (reader, 0))[1]
-            lines = range(0, once.bit_length(), self.line)
-            patterns.update(once >> at & mask for at in lines)
-            every |= (1 << len(lines) * self.line) - 1 << behind
-        levels = _levels(part for _, part in parts.values())
-        if not levels:
-            return None
-        usual = max(range(len(levels)), key=lambda at: (levels[at] & ~_at(levels, at + 1)).bit_count())
-        many = _at(levels, usual + 1)
-        if not every & ~levels[usual] or not (many or len(patterns) > 1):
-            return None
-        readers = next(at for at in range(usual + 1) if every & ~levels[at])
-        few = every & ~levels[readers]
-        begin = (few & -few).bit_length() - 1
-        reader = _astray([*parts.values()], few, many)
-        return Unread(first.box, begin * self.unit, few.bit_count() * self.unit, readers, reader)
-
     def _of_boxes(self, phase: Delivery, room: Mapping[object, int]) -> list[int] | None:
         """The bytes that are read of each box of a phase; None where that is not known of one."""
         sizes = []
@@ -327,38 +266,6 @@ class BoxReads:
         return min(size, starts[behind] - filled.start) if behind < len(starts) else size
 
 
-def _levels(parts: Iterable[int]) -> list[int]:
-    """The units that are in one part or more, in two or more, and so on."""
-    levels: list[int] = []
-    for part in parts:
-        again = part
-        for at, level in enumerate(levels):
-            levels[at], again = level | again, level & again
-        if again:
-            levels.append(again)
-    return levels
-
-
-def _at(levels: Sequence[int], at: int) -> int:
-    return levels[at] if at < len(levels) else 0
-
-
-def _astray(parts: Sequence[tuple[Operation, int]], few: int, many: int) -> Operation:
-    """The MMA that should read what too few read.
-
-    Of those that read what too many do it is the one that reads most of what one of those few reads as well, or the
-    one whose place it is where MMAs go through a tile in order. If there are none it is the one that reads least.
-    """
-    ordered = sorted(parts, key=lambda one: one[0].span.start)
-    others = [(reader, part) for reader, part in ordered if part & many and not part & few]
-    twins = [part for _, part in ordered if part & few]
-    if others and twins:
-        return max(others, key=lambda one: max((one[1] & twin).bit_count() for twin in twins))[0]
-    if others:
-        return others[0 if few & -few < many & -many else -1][0]
-    return min(ordered, key=lambda one: one[1].bit_count())[0]
-
-
 @lru_cache(maxsize=512)
 def _units(touched: int, apart: int, unit: int) -> int:
     """The units of which a set of bytes has any; ``apart``: how far behind the beginning of one the first byte is."""
@@ -371,4 +278,4 @@ def _units(touched: int, apart: int, unit: int) -> int:
     return int(lowest[::-1], 2)
 
 
-__all__ = ["BoxReads", "Filled", "Unread"]
+__all__ = ["BoxReads", "Filled"]

@@ -16,6 +16,7 @@ from tileproof.protocol.box_reads import BoxReads
 from tileproof.protocol.explore import around, guards_of
 from tileproof.protocol.faults import UNFINISHED
 from tileproof.protocol.machine import Machine
+from tileproof.protocol.part_reads import partly_read
 from tileproof.protocol.state import Barrier, Delivery
 from tileproof.protocol.steps import words
 from tileproof.protocol.warps import Awaited, BarrierKey, OnMbarrier, OnRegisters
@@ -239,7 +240,7 @@ def understated_bytes(machine: Machine) -> None:
             machine.report("PR139", "here", at, at=places, barrier=name, expected=expected, read=read)
 
 
-def partly_read(machine: Machine) -> None:
+def tiles_partly_read(machine: Machine) -> None:
     """Report tiles of which MMAs read all but some, where one of them reads what another does, or beyond the tile.
 
     Not where something else may read it: an MMA that was not executed, or a read whose place is not known.
@@ -251,7 +252,7 @@ def partly_read(machine: Machine) -> None:
     ):
         return
     said = set[int]()
-    for one in reads.unread():
+    for one in partly_read(reads):
         if id(one.reader) in said:
             continue
         said.add(id(one.reader))

@@ -28,7 +28,7 @@ from tileproof.protocol.actions.exits import came_early
 from tileproof.protocol.actions.written import never_read
 from tileproof.protocol.bounded import of_bounded_threads
 from tileproof.protocol.deciding import ends, literal, turns_written
-from tileproof.protocol.endings import by_some_lanes, missed_phases, partly_read
+from tileproof.protocol.endings import by_some_lanes, missed_phases, tiles_partly_read
 from tileproof.protocol.explore import Decisions, Sizes, Sought, behind, in_empty_loops, seek, unreachable
 from tileproof.protocol.faults import DEADLOCKS, HAZARDS, OVERLAP, PROXY, UNINITIALISED, UNREAD, ProtocolFault
 from tileproof.protocol.fixpoint import Watch
@@ -179,7 +179,7 @@ def _by_chance(long: Run) -> list[ProtocolFault]:
     missed_phases(machine)
     came_early(machine)
     never_read(machine)
-    partly_read(machine)
+    tiles_partly_read(machine)
     return machine.faults[before:]
 
 
@@ -471,8 +471,10 @@ def _misled(study: Study, long: Run) -> Iterator[ProtocolFault]:
     found = {id(one.operation): one.operation for one in study.compiled.code if id(one.operation) in wrong}
     tried = tuple((at in machine.astray, one) for at, one in found.items())
     usual = machine.shape.extents, machine.shape.extent, machine.tiles
-    run = study.run(*usual, eager=machine.misled - machine.astray, telling=machine.astray)
-    yield from (replace(one, tried=tried) for one in run.faults if one.code in HAZARDS)
+    faults: list[ProtocolFault] = []
+    for eager in dict.fromkeys((frozenset(machine.misled), frozenset(machine.misled - machine.astray))):
+        faults += study.run(*usual, eager=eager, telling=wrong - eager).faults
+    yield from (replace(one, tried=tried) for one in each_once(faults) if one.code in HAZARDS)
 
 
 def _seek_steps(study: Study, long: Run, faults: list[ProtocolFault], natural: frozenset[int]) -> set[int]:

@@ -17,7 +17,7 @@ from tileproof.evaluate import bitfields, hardware
 from tileproof.layout import Layout, crd2idx
 from tileproof.layout.basics import modes
 from tileproof.memory.instruction_words import judged_fields, plain_shape, scaled_shape
-from tileproof.protocol.state import Extent
+from tileproof.protocol.state import MatrixRead
 from tileproof.ptx.graph import Graph
 from tileproof.ptx.matrices import (
     INSTRUCTION,
@@ -43,9 +43,9 @@ class MatrixReads:
         self._ruleset = book.under("ptx")
         self._graph = graph
         self._values: Values | None = None
-        self._known: dict[tuple[int, int | None], Mapping[int, Extent]] = {}
+        self._known: dict[tuple[int, int | None], Mapping[int, MatrixRead]] = {}
 
-    def of(self, number: int, word: int | None = None) -> Mapping[int, Extent]:
+    def of(self, number: int, word: int | None = None) -> Mapping[int, MatrixRead]:
         """What a statement reads from the start of its operands on: by their index, those that are known.
 
         Args:
@@ -66,7 +66,7 @@ class _Side:
     Attributes:
         rows, columns: along MN and along K.
         bits: of an element in shared memory.
-        padded: as ``Extent`` has it.
+        padded: as ``MatrixRead`` has it.
     """
 
     rows: int
@@ -76,13 +76,13 @@ class _Side:
     padded: bool = False
 
 
-def _reads(ruleset: Ruleset, graph: Graph, values: Values, number: int, word: int | None) -> dict[int, Extent]:
+def _reads(ruleset: Ruleset, graph: Graph, values: Values, number: int, word: int | None) -> dict[int, MatrixRead]:
     opcode = graph.module.instructions[number].opcode
     copied = copied_matrix(graph, values, number)
     if copied is not None:
         side = _of_copy(ruleset.book, opcode)
         units = _described(ruleset, copied, side) if side is not None else 0
-        return {copied.operand: Extent(units)} if units else {}
+        return {copied.operand: MatrixRead(units)} if units else {}
     if opcode.startswith("wgmma"):
         sides = _of_wgmma(ruleset.book, opcode, values, number)
     else:
@@ -92,12 +92,12 @@ def _reads(ruleset: Ruleset, graph: Graph, values: Values, number: int, word: in
         side = sides.get(one.role)
         units = _described(ruleset, one, side) if side is not None else 0
         if side is not None and units:
-            found[one.operand] = Extent(units, side.padded)
+            found[one.operand] = MatrixRead(units, side.padded)
     return found
 
 
 def _of_wgmma(book: Rulebook, opcode: str, values: Values, number: int) -> dict[str, _Side]:
-    """A and B, as far as they are known; of a sparse A every second element is kept."""
+    """A and B, as far as they are known; of a sparse A a share of the elements is kept."""
     found = read_wgmma(book, opcode, values.operands(number))
     if found is None or found.shape is None:
         return {}
@@ -108,7 +108,7 @@ def _of_wgmma(book: Rulebook, opcode: str, values: Values, number: int) -> dict[
     for role, (size, kind, major) in operands.items():
         bits = elements.get((kind,), (None,))[0]
         if isinstance(bits, int) and major is not None:
-            deep = k // 2 if role == "a" and found.sparse else k
+            deep = k // hardware.limit(book, "sparse_share") if role == "a" and found.sparse else k
             sides[role] = _Side(size, deep, bits, major, role == "b" and _padded(book, columns))
     return sides
 

@@ -27,7 +27,7 @@ class EarlyRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class MatrixRead:
     """What an instruction reads by a descriptor.
 
     Attributes:
@@ -63,7 +63,7 @@ class Surroundings:
     unfenced: frozenset[str] = frozenset()
     clusters: int = 1
     turned: bool = False
-    read: Callable[[Operation, int | None], Mapping[int, Extent]] | None = None
+    read: Callable[[Operation, int | None], Mapping[int, MatrixRead]] | None = None
 
 
 @dataclass(slots=True)
@@ -759,7 +759,7 @@ __all__ = [
     "Delivery",
     "EarlyRead",
     "Exits",
-    "Extent",
+    "MatrixRead",
     "NamedBarriers",
     "Place",
     "Releases",

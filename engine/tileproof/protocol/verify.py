@@ -42,7 +42,7 @@ from tileproof.protocol.matrix_reads import MatrixReads
 from tileproof.protocol.program import Program, compile_kernel
 from tileproof.protocol.ptx_kernels import Compiled, compile_function, place_of
 from tileproof.protocol.runs import Doubt, Outcome, each_once, key_of
-from tileproof.protocol.state import EarlyRead, Extent, Surroundings
+from tileproof.protocol.state import EarlyRead, MatrixRead, Surroundings
 from tileproof.protocol.steps import Step, effects, of_wgmma
 from tileproof.protocol.structuring import Unstructured
 from tileproof.protocol.study import Study
@@ -403,7 +403,7 @@ def _counted(
 
 def _read(
     reads: MatrixReads, numbers: Mapping[int, int], operation: Operation, word: int | None
-) -> Mapping[int, Extent]:
+) -> Mapping[int, MatrixRead]:
     """What an MMA, or tcgen05.cp, reads behind the start of its operands, by their place among those of the step."""
     found = numbers.get(id(operation))
     if found is None:

@@ -29,6 +29,9 @@ class Values(Protocol):
     def before(self, number: int, name: str) -> int | None:
         """The one instruction before another one in its block that gives a register the value which that one reads."""
 
+    def same_register(self, name: str, first: int, other: str, second: int) -> bool:
+        """Whether two instructions, by their numbers, name one register."""
+
     def written_between(self, name: str, number: int, first: int, last: int) -> bool:
         """Whether a register, as an instruction of a number names it, is written from one instruction up to another."""
 
@@ -78,11 +81,13 @@ def _remainder(values: Values, number: int, width: int) -> tuple[int, int] | Non
 def _lowest(values: Values, number: int, dividend: Part, scaled: int, read: Part, width: int) -> int | None:
     """How many of the lowest bits of the dividend are what an instruction reads; None where it reads something else."""
     name = dividend.names[0]
-    if read.names == dividend.names:
+    if values.same_register(name, number, read.names[0], scaled):
         return None if values.written_between(name, number, scaled, number) else width
     masked = _definition(values, scaled, read, "and.b")
     whole, mask = _with_constant(values, masked, width)
-    if masked is None or whole is None or mask & mask + 1 or whole.names != dividend.names:
+    if masked is None or whole is None or mask & mask + 1:
+        return None
+    if not values.same_register(name, number, whole.names[0], masked):
         return None
     return None if values.written_between(name, number, masked, number) else mask.bit_length()
 

@@ -251,6 +251,12 @@ class Values:
         at = next(iter(found))[0] if len(found) == 1 else number
         return at if at < number and self.block_of[at] == self.block_of[number] else None
 
+    def same_register(self, name: str, first: int, other: str, second: int) -> bool:
+        """Whether two instructions, by their numbers, name one register: blocks have registers of their own."""
+        declared = [self.module.instructions[at].scope.register(one) for one, at in ((name, first), (other, second))]
+        mine, theirs = declared
+        return name == other and mine is not None and theirs is not None and mine[1] is theirs[1]
+
     def written_between(self, name: str, number: int, first: int, last: int) -> bool:
         """Whether a register, as an instruction of a number names it, is written from one instruction up to another."""
         declared = self.module.instructions[number].scope.register(name)

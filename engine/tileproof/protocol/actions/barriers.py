@@ -524,24 +524,26 @@ def _test(machine: Machine, thread_set: ThreadSet, instruction: Instruction) -> 
     """
     found = list(_waits(machine, thread_set, instruction))
     operation, mine = instruction.operation, (thread_set.cta, thread_set.warps[0])
-    telling, eager = id(operation) in machine.telling, id(operation) in machine.eager
-    slow = mine in machine.slow
+    passes = mine in machine.slow  # it was let past before
     machine.slow.discard(mine)
-    passes = slow
-    if (telling or eager) and not slow:
-        late = next((one for one in found if one[2] is eager), None)
-        passes = (late is not None) is eager
-        for key, barrier, _ in found if passes else ():
-            _passes(machine, thread_set, key, barrier)
-        if late is not None and not excused(thread_set):
-            if eager:
-                machine.slow.add(mine)
-            thread_set.blocked = OnMbarrier(late[0], late[1], late[1].phase)
-            return WAITS
-    if not slow:
+    if not passes:
         for key, barrier, over in found:
             machine.tried[*mine, key] = (barrier.phase & 1) == over, operation
         machine.pending[mine] = id(operation), frozenset(key for key, _, _ in found)
+        eager, until = id(operation) in machine.eager, None
+        if eager:
+            until = next((one for one in found if one[2]), None)
+            passes = until is not None
+        elif id(operation) in machine.telling:
+            until = next((one for one in found if not one[2]), None)
+            passes = until is None
+        for key, barrier, _ in found if passes else ():
+            _passes(machine, thread_set, key, barrier)
+        if until is not None and not excused(thread_set):
+            if eager:
+                machine.slow.add(mine)
+            thread_set.blocked = OnMbarrier(until[0], until[1], until[1].phase)
+            return WAITS
     if found:
         result(thread_set, instruction, int(passes))  # false: the code that follows has to wait
     return thread_set.place + 1

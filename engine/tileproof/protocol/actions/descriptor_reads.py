@@ -45,19 +45,19 @@ def read_by_descriptor(
     for start, _ in begun:
         for cta in ctas:
             reads.begin((cta, where.memory.serial), start, instruction.operation)
-    extent = known(instruction.operation, word).get(place)
-    if extent is None:
-        reads.vague |= not begun
+    reads.vague |= not begun
+    found = known(instruction.operation, word).get(place)
+    if found is None:
         for start, _ in begun:
             for cta in ctas:
-                reads.read_anyhow((cta, where.memory.serial), start, start + 1)
+                reads.read_from((cta, where.memory.serial), start)
         return
-    line, units = reads.unit * reads.line, extent.units
+    line, units = reads.unit * reads.line, found.units
     for start, mine in begun:
         for cta in ctas:
             memory = cta, where.memory.serial
-            reads.read(memory, start, units, instruction.operation, kind != ".s2t", extent.padded)
-        if extent.padded:
+            reads.read(memory, start, units, instruction.operation, kind != ".s2t", found.padded)
+        if found.padded:
             continue
         before = start % line
         lines = _lines(units, before // reads.unit, reads.line)
